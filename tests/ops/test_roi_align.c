@@ -7,29 +7,34 @@
 
 #include <math.h>
 
+/* Begins a random call; `image` and `bins` are the operands with the shapes of x and of y. */
+static void begin_random(test_fixture *f, const tn_operation *operation, uint32_t image,
+                         uint32_t bins, tenon_dtype dtype, test_random *random)
+{
+    const int64_t images = test_between(random, 1, 3), channels = test_between(random, 1, 19),
+                  regions = test_between(random, 0, 6);
+    const int64_t x[] = {images, channels, test_between(random, 1, 20),
+                         test_between(random, 1, 20)};
+    const int64_t y[] = {regions, channels, test_between(random, 1, 5), test_between(random, 1, 5)};
+    const int64_t rois[] = {regions, 4};
+    test_begin(f, operation);
+    tenon_roi_align_params *params = test_params(f, tenon_roi_align_params);
+    params->flags = test_one_in(random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
+    params->sampling_ratio = (uint32_t)test_between(random, 0, 3);
+    params->spatial_scale = test_one_in(random, 2) ? 1 : test_real(random, 0.05, 2);
+    f->c.views[image] = test_random_view(random, dtype, 4, x);
+    f->c.views[bins] = test_random_view(random, dtype, 4, y);
+    f->c.views[ROI_ROIS] = test_random_view(random, dtype, 2, rois);
+    f->c.views[ROI_INDICES] = test_random_view(random, TENON_DTYPE_I32, 1, rois);
+}
+
 TEST(random_problems)
 {
     test_random random = test_random_for(3201);
     for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(40); n++) {
-        const int64_t images = test_between(&random, 1, 3), channels = test_between(&random, 1, 9),
-                      regions = test_between(&random, 0, 6);
-        const int64_t x[] = {images, channels, test_between(&random, 1, 20),
-                             test_between(&random, 1, 20)};
-        const int64_t y[] = {regions, channels, test_between(&random, 1, 5),
-                             test_between(&random, 1, 5)};
-        const int64_t rois[] = {regions, 4};
-        const tenon_dtype dtype = test_float_type(n / 2);
         test_fixture f;
-        test_begin(&f, &tn_operation_roi_align);
-        tenon_roi_align_params *params = test_params(&f, tenon_roi_align_params);
-        params->mode = n % 2;
-        params->flags = test_one_in(&random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
-        params->sampling_ratio = (uint32_t)test_between(&random, 0, 3);
-        params->spatial_scale = test_one_in(&random, 2) ? 1 : test_real(&random, 0.05, 2);
-        f.c.views[ROI_X] = test_random_view(&random, dtype, 4, x);
-        f.c.views[ROI_Y] = test_random_view(&random, dtype, 4, y);
-        f.c.views[ROI_ROIS] = test_random_view(&random, dtype, 2, rois);
-        f.c.views[ROI_INDICES] = test_random_view(&random, TENON_DTYPE_I32, 1, rois);
+        begin_random(&f, &tn_operation_roi_align, ROI_X, ROI_Y, test_float_type(n / 2), &random);
+        test_params(&f, tenon_roi_align_params)->mode = n % 2;
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
 }
@@ -85,24 +90,9 @@ TEST(random_gradients)
 {
     test_random random = test_random_for(3203);
     for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(30); n++) {
-        const int64_t images = test_between(&random, 1, 3), channels = test_between(&random, 1, 19),
-                      regions = test_between(&random, 0, 6);
-        const int64_t dx[] = {images, channels, test_between(&random, 1, 14),
-                              test_between(&random, 1, 14)};
-        const int64_t dy[] = {regions, channels, test_between(&random, 1, 5),
-                              test_between(&random, 1, 5)};
-        const int64_t rois[] = {regions, 4};
-        const tenon_dtype dtype = test_float_type(n);
         test_fixture f;
-        test_begin(&f, &tn_operation_roi_align_backward);
-        tenon_roi_align_params *params = test_params(&f, tenon_roi_align_params);
-        params->flags = test_one_in(&random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
-        params->sampling_ratio = (uint32_t)test_between(&random, 0, 3);
-        params->spatial_scale = test_one_in(&random, 2) ? 1 : test_real(&random, 0.05, 2);
-        f.c.views[ROI_DX] = test_random_view(&random, dtype, 4, dx);
-        f.c.views[ROI_DY] = test_random_view(&random, dtype, 4, dy);
-        f.c.views[ROI_ROIS] = test_random_view(&random, dtype, 2, rois);
-        f.c.views[ROI_INDICES] = test_random_view(&random, TENON_DTYPE_I32, 1, rois);
+        begin_random(&f, &tn_operation_roi_align_backward, ROI_DX, ROI_DY, test_float_type(n),
+                     &random);
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
 }

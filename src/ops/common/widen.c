@@ -7,6 +7,7 @@
 #include "ops/registry.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static bool is_factor(const tenon_tensor *view)
 {
@@ -31,9 +32,9 @@ static void order_dimensions(const tenon_tensor *view, uint32_t order[TENON_MAX_
     }
 }
 
-tn_widened tn_widen(const tenon_tensor *from, uint16_t operand, uint64_t *bytes)
+tenon_tensor tn_widen(tn_widened_factors *factors, const tenon_tensor *from, uint16_t operand)
 {
-    tn_widened copy = {.from = *from, .operand = operand, .at = *bytes};
+    tn_widened copy = {.from = *from, .operand = operand, .at = factors->bytes};
     uint32_t order[TENON_MAX_RANK] = {0};
     int64_t elements = 1;
     for (uint32_t d = 0; d < from->rank; d++)
@@ -49,8 +50,10 @@ tn_widened tn_widen(const tenon_tensor *from, uint16_t operand, uint64_t *bytes)
     }
     /* Views of the same elements may be larger than any memory. */
     elements = tn_min_i64(elements, INT64_MAX / 16);
-    *bytes += (uint64_t)tn_round_up(elements * (int64_t)sizeof(float), TN_WORKSPACE_ALIGNMENT);
-    return copy;
+    factors->bytes +=
+        (uint64_t)tn_round_up(elements * (int64_t)sizeof(float), TN_WORKSPACE_ALIGNMENT);
+    factors->copy[factors->count++] = copy;
+    return copy.to;
 }
 
 static tenon_status copy_problem(const char *caller, tenon_context *context, const tn_widened *copy,
@@ -66,21 +69,40 @@ static tenon_status copy_problem(const char *caller, tenon_context *context, con
     return TENON_OK;
 }
 
-double tn_widen_time(tenon_context *context, const tn_widened *copy, uint64_t limit, uint64_t used)
+double tn_widen_time(tenon_context *context, const tn_widened_factors *factors, uint64_t limit)
 {
+    const uint64_t room = tn_frame_room(limit, factors->bytes);
     tn_pointwise_problem problem;
-    if (copy_problem("configure", context, copy, tn_frame_room(limit, used), &problem) != TENON_OK)
-        return INFINITY;
-    return tn_problem_time(context, &tn_copy_family, &problem.head);
+    double time = 0;
+    for (uint32_t i = 0; i < factors->count; i++) {
+        if (copy_problem("configure", context, &factors->copy[i], room, &problem) != TENON_OK)
+            return INFINITY;
+        time += tn_problem_time(context, &tn_copy_family, &problem.head);
+    }
+    return time;
 }
 
-tenon_status tn_widen_record(const char *caller, tn_recording *recording, const tn_widened *copy,
-                             uint64_t limit, uint64_t used)
+tenon_status tn_widen_record(const char *caller, tn_recording *recording,
+                             const tn_widened_factors *factors, uint64_t limit, tn_frame *frame)
 {
+    const uint64_t room = tn_frame_room(limit, factors->bytes);
     tn_pointwise_problem problem;
-    tn_frame frame = tn_frame_after(used);
-    TN_TRY(copy_problem(caller, recording->context, copy, tn_frame_room(limit, used), &problem));
-    tn_frame_operand(&frame, COPY_X, copy->operand, 0);
-    tn_frame_operand(&frame, COPY_Y, TN_WORKSPACE, (int64_t)copy->at);
-    return tn_child_record(caller, recording, &frame, &tn_copy_family, &problem.head);
+    for (uint32_t i = 0; i < factors->count; i++) {
+        const tn_widened *copy = &factors->copy[i];
+        tn_frame inner = tn_frame_after(factors->bytes);
+        tn_frame_operand(&inner, COPY_X, copy->operand, 0);
+        tn_frame_operand(&inner, COPY_Y, TN_WORKSPACE, (int64_t)copy->at);
+        TN_TRY(copy_problem(caller, recording->context, copy, room, &problem));
+        TN_TRY(tn_child_record(caller, recording, &inner, &tn_copy_family, &problem.head));
+        tn_frame_operand(frame, copy->operand, TN_WORKSPACE, (int64_t)copy->at);
+    }
+    return TENON_OK;
+}
+
+const char *tn_mixed_choose(const uint32_t types[2], uint64_t bytes, tn_choice *choice)
+{
+    choice->workspace = bytes;
+    snprintf(choice->options, sizeof choice->options, "types %s %s",
+             tenon_dtype_string((tenon_dtype)types[0]), tenon_dtype_string((tenon_dtype)types[1]));
+    return isinf(choice->time) ? "no solver of its children can be selected" : NULL;
 }

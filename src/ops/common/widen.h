@@ -16,14 +16,26 @@ typedef struct tn_widened {
     uint64_t at;           /* of the copy, in bytes of the workspace */
 } tn_widened;
 
-/* Describes the copy of a factor, and adds its size to *bytes. The copy has the order of
- * dimensions of the factor, and repeats those that the factor repeats. */
-tn_widened tn_widen(const tenon_tensor *from, uint16_t operand, uint64_t *bytes);
+/* The copies of up to two factors, which begin the workspace. */
+typedef struct tn_widened_factors {
+    tn_widened copy[2];
+    uint32_t count;
+    uint64_t bytes;
+} tn_widened_factors;
 
-/* Returns the time of the copy in nanoseconds, and records it. `used` bytes of the workspace are
- * not available to it. */
-double tn_widen_time(tenon_context *context, const tn_widened *copy, uint64_t limit, uint64_t used);
-tenon_status tn_widen_record(const char *caller, tn_recording *recording, const tn_widened *copy,
-                             uint64_t limit, uint64_t used);
+/* Adds the copy of a factor and returns it as a view. It has the order of dimensions of the factor,
+ * and repeats those that the factor repeats. */
+tenon_tensor tn_widen(tn_widened_factors *factors, const tenon_tensor *from, uint16_t operand);
+
+/* Returns the time of the copies in nanoseconds, within a limit of workspace. */
+double tn_widen_time(tenon_context *context, const tn_widened_factors *factors, uint64_t limit);
+
+/* Records the copies, and maps the factors of a child in `frame` to them. */
+tenon_status tn_widen_record(const char *caller, tn_recording *recording,
+                             const tn_widened_factors *factors, uint64_t limit, tn_frame *frame);
+
+/* Completes a choice whose time is set: its workspace, and options that name the types. Returns
+ * why it cannot serve, or NULL. */
+const char *tn_mixed_choose(const uint32_t types[2], uint64_t bytes, tn_choice *choice);
 
 #endif

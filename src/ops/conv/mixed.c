@@ -7,8 +7,6 @@
 #include "dispatch/self_check.h"
 #include "ops/registry.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const tn_solver *const solvers[] = {&tn_conv_mixed_converted};
@@ -75,64 +73,48 @@ static tenon_tensor view_of(const conv_mixed_problem *p, int operand)
     return view;
 }
 
-/* The convolution of the copies, which are operands of their own numbers. */
-typedef struct converted {
-    conv_problem conv;
-    tn_widened copy[2];
-    uint32_t copies;
-    uint64_t bytes;
-} converted;
-
-static void convert(const conv_mixed_problem *p, converted *c)
+/* Makes the convolution of the copies, which are operands of their own numbers. */
+static conv_problem convert(const conv_mixed_problem *p, tn_widened_factors *copies)
 {
-    *c = (converted){.conv = p->conv};
-    tn_problem_begin(&c->conv.head, sizeof c->conv.head);
-    c->conv.head.size = sizeof c->conv;
-    for (int x = CONV_X; x <= CONV_W && (p->conv.flags & CONV_SKIP_XW) == 0; x++) {
+    conv_problem conv = p->conv;
+    tn_problem_begin(&conv.head, sizeof conv.head);
+    conv.head.size = sizeof conv;
+    *copies = (tn_widened_factors){.count = 0};
+    for (int x = CONV_X; x <= CONV_W && (conv.flags & CONV_SKIP_XW) == 0; x++) {
         const tenon_tensor view = view_of(p, x);
-        if (p->types[x] == p->conv.dtype)
+        if (p->types[x] == conv.dtype)
             continue;
-        c->copy[c->copies] = tn_widen(&view, (uint16_t)x, &c->bytes);
-        memcpy(x == CONV_X ? c->conv.x : c->conv.w, c->copy[c->copies].to.stride, sizeof c->conv.x);
-        c->copies++;
+        const tenon_tensor copy = tn_widen(copies, &view, (uint16_t)x);
+        memcpy(x == CONV_X ? conv.x : conv.w, copy.stride, sizeof conv.x);
     }
-    c->conv.head.workspace_limit = tn_frame_room(p->conv.head.workspace_limit, c->bytes);
+    conv.head.workspace_limit = tn_frame_room(p->conv.head.workspace_limit, copies->bytes);
+    return conv;
 }
 
 static const char *mixed_configure(tenon_context *context, const tn_problem *problem,
                                    tn_choice *choice)
 {
     const conv_mixed_problem *p = (const conv_mixed_problem *)problem;
-    converted c;
-    convert(p, &c);
-    if (c.bytes > problem->workspace_limit)
+    tn_widened_factors copies;
+    const conv_problem conv = convert(p, &copies);
+    if (copies.bytes > problem->workspace_limit)
         return "the workspace has no room for copies of the images and filters in f32";
-    choice->time = tn_problem_time(context, &tn_conv_family, &c.conv.head);
-    for (uint32_t i = 0; i < c.copies; i++)
-        choice->time += tn_widen_time(context, &c.copy[i], problem->workspace_limit, c.bytes);
-    if (isinf(choice->time))
-        return "no solver of conv can be selected";
-    choice->workspace = c.bytes;
-    snprintf(choice->options, sizeof choice->options, "types %s %s",
-             tenon_dtype_string((tenon_dtype)p->types[CONV_X]),
-             tenon_dtype_string((tenon_dtype)p->types[CONV_W]));
-    return NULL;
+    choice->time = tn_problem_time(context, &tn_conv_family, &conv.head) +
+                   tn_widen_time(context, &copies, problem->workspace_limit);
+    return tn_mixed_choose(p->types, copies.bytes, choice);
 }
 
 static tenon_status mixed_launch(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
-    converted c;
-    convert((const conv_mixed_problem *)problem, &c);
-    tn_frame frame = tn_frame_after(c.bytes);
+    tn_widened_factors copies;
+    conv_problem conv = convert((const conv_mixed_problem *)problem, &copies);
+    tn_frame frame = tn_frame_after(copies.bytes);
     (void)choice;
-    for (uint32_t i = 0; i < c.copies; i++) {
-        TN_TRY(tn_widen_record(caller, recording, &c.copy[i], problem->workspace_limit, c.bytes));
-        tn_frame_operand(&frame, c.copy[i].operand, TN_WORKSPACE, (int64_t)c.copy[i].at);
-    }
+    TN_TRY(tn_widen_record(caller, recording, &copies, problem->workspace_limit, &frame));
     if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &c.conv.head));
-    return tn_child_record(caller, recording, &frame, &tn_conv_family, &c.conv.head);
+        TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &conv.head));
+    return tn_child_record(caller, recording, &frame, &tn_conv_family, &conv.head);
 }
 
 const tn_solver tn_conv_mixed_converted = {

@@ -6,8 +6,6 @@
 #include "ops/gemm/split_k.h"
 #include "ops/registry.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const tn_solver *const solvers[] = {&tn_gemm_mixed_sums, &tn_gemm_mixed_converted};
@@ -58,13 +56,6 @@ tenon_status tn_gemm_mixed_prepare(const void *given, tn_call *call, tn_problem 
     return TENON_OK;
 }
 
-static void set_options(const gemm_mixed_problem *p, tn_choice *choice)
-{
-    snprintf(choice->options, sizeof choice->options, "types %s %s",
-             tenon_dtype_string((tenon_dtype)p->types[GEMM_A]),
-             tenon_dtype_string((tenon_dtype)p->types[GEMM_B]));
-}
-
 /* gemm_mixed/converted */
 
 /* Returns a factor as a view: the batch, rows and columns. */
@@ -83,62 +74,48 @@ static tenon_tensor view_of(const gemm_mixed_problem *p, int matrix)
     return view;
 }
 
-/* The product of the copies, which are operands of their own numbers. */
-typedef struct converted {
-    gemm_problem product;
-    tn_widened copy[2];
-    uint32_t copies;
-    uint64_t bytes;
-} converted;
-
-static void convert(const gemm_mixed_problem *p, converted *c)
+/* Makes the product of the copies, which are operands of their own numbers. */
+static gemm_problem convert(const gemm_mixed_problem *p, tn_widened_factors *copies)
 {
-    *c = (converted){.product = tn_gemm_without_post(&p->product)};
-    for (int x = GEMM_A; x <= GEMM_B && (p->product.flags & GEMM_SKIP_AB) == 0; x++) {
-        gemm_matrix *matrix = &c->product.matrix[x];
+    gemm_problem product = tn_gemm_without_post(&p->product);
+    *copies = (tn_widened_factors){.count = 0};
+    for (int x = GEMM_A; x <= GEMM_B && (product.flags & GEMM_SKIP_AB) == 0; x++) {
+        gemm_matrix *matrix = &product.matrix[x];
         const tenon_tensor view = view_of(p, x);
-        if (p->types[x] == p->product.dtype)
+        if (p->types[x] == product.dtype)
             continue;
-        const tn_widened copy = tn_widen(&view, (uint16_t)matrix->operand, &c->bytes);
+        const tenon_tensor copy = tn_widen(copies, &view, (uint16_t)matrix->operand);
         const uint32_t batch = view.rank - 2;
-        memcpy(matrix->batch, copy.to.stride, batch * sizeof *matrix->batch);
-        matrix->row = copy.to.stride[batch];
-        matrix->col = copy.to.stride[batch + 1];
-        c->copy[c->copies++] = copy;
+        memcpy(matrix->batch, copy.stride, batch * sizeof *matrix->batch);
+        matrix->row = copy.stride[batch];
+        matrix->col = copy.stride[batch + 1];
     }
-    c->product.head.workspace_limit = tn_frame_room(p->product.head.workspace_limit, c->bytes);
+    product.head.workspace_limit = tn_frame_room(product.head.workspace_limit, copies->bytes);
+    return product;
 }
 
 static const char *converted_configure(tenon_context *context, const tn_problem *problem,
                                        tn_choice *choice)
 {
     const gemm_mixed_problem *p = (const gemm_mixed_problem *)problem;
-    converted c;
-    convert(p, &c);
-    if (c.bytes > problem->workspace_limit)
+    tn_widened_factors copies;
+    const gemm_problem product = convert(p, &copies);
+    if (copies.bytes > problem->workspace_limit)
         return "the workspace has no room for copies of the factors in f32";
-    choice->time = tn_gemm_estimate(context, &c.product);
-    for (uint32_t i = 0; i < c.copies; i++)
-        choice->time += tn_widen_time(context, &c.copy[i], problem->workspace_limit, c.bytes);
-    if (isinf(choice->time))
-        return "no solver of gemm can be selected";
-    choice->workspace = c.bytes;
-    set_options(p, choice);
-    return NULL;
+    choice->time = tn_gemm_estimate(context, &product) +
+                   tn_widen_time(context, &copies, problem->workspace_limit);
+    return tn_mixed_choose(p->types, copies.bytes, choice);
 }
 
 static tenon_status converted_launch(const char *caller, tn_recording *recording,
                                      const tn_problem *problem, const tn_choice *choice)
 {
-    converted c;
-    convert((const gemm_mixed_problem *)problem, &c);
-    tn_frame frame = tn_frame_after(c.bytes);
+    tn_widened_factors copies;
+    const gemm_problem product = convert((const gemm_mixed_problem *)problem, &copies);
+    tn_frame frame = tn_frame_after(copies.bytes);
     (void)choice;
-    for (uint32_t i = 0; i < c.copies; i++) {
-        TN_TRY(tn_widen_record(caller, recording, &c.copy[i], problem->workspace_limit, c.bytes));
-        tn_frame_operand(&frame, c.copy[i].operand, TN_WORKSPACE, (int64_t)c.copy[i].at);
-    }
-    return tn_gemm_record(caller, recording, &frame, &c.product);
+    TN_TRY(tn_widen_record(caller, recording, &copies, problem->workspace_limit, &frame));
+    return tn_gemm_record(caller, recording, &frame, &product);
 }
 
 const tn_solver tn_gemm_mixed_converted = {
@@ -181,11 +158,7 @@ static const char *sums_configure(tenon_context *context, const tn_problem *prob
     const tn_work add = tn_gemm_split_sum_work(context, g, 1);
     tn_choice_add(context, choice, &add);
     choice->time += tn_gemm_estimate(context, &sums);
-    if (isinf(choice->time))
-        return "no solver of gemm can be selected";
-    choice->workspace = bytes;
-    set_options(p, choice);
-    return NULL;
+    return tn_mixed_choose(p->types, bytes, choice);
 }
 
 static tenon_status sums_launch(const char *caller, tn_recording *recording,
