@@ -21,6 +21,17 @@ bool tn_is_mixed(const tenon_tensor *a, const tenon_tensor *b, const tenon_tenso
            (a->dtype != TENON_DTYPE_F32 || b->dtype != TENON_DTYPE_F32);
 }
 
+tenon_status tn_mixed_check(const char *caller, const tn_argument *a, const tn_argument *b,
+                            const tn_argument *result)
+{
+    const tn_argument *wrong = !is_factor(a->view) ? a : !is_factor(b->view) ? b : result;
+    if (wrong != result || result->view->dtype != TENON_DTYPE_F32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be f32%s", caller, wrong->name,
+                       tenon_dtype_string(wrong->view->dtype),
+                       wrong == result ? "" : ", f16 or bf16");
+    return TENON_OK;
+}
+
 /* Lists the dimensions from the innermost to the outermost. */
 static void order_dimensions(const tenon_tensor *view, uint32_t order[TENON_MAX_RANK])
 {

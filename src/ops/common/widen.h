@@ -9,6 +9,10 @@
  * not f32. Views may be NULL. */
 bool tn_is_mixed(const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *result);
 
+/* Fails unless both factors and the result have these types. */
+tenon_status tn_mixed_check(const char *caller, const tn_argument *a, const tn_argument *b,
+                            const tn_argument *result);
+
 /* A factor and its copy in f32. */
 typedef struct tn_widened {
     tenon_tensor from, to; /* without memory */

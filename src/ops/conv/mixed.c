@@ -34,6 +34,7 @@ tenon_status tn_conv_mixed_prepare(const void *given, tn_call *call, tn_problem 
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
     conv_mixed_problem *p = (conv_mixed_problem *)problem;
+    TN_TRY(tn_mixed_check(caller, &o[CONV_X], &o[CONV_W], &o[CONV_Y]));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, o[CONV_C].view));
     TN_TRY(tn_epilogue_refuse_post(caller, &params->epilogue));
     for (int i = CONV_C; i < CONV_OPERANDS; i++)

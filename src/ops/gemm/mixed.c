@@ -39,6 +39,8 @@ tenon_status tn_gemm_mixed_prepare(const void *given, tn_call *call, tn_problem 
     const tenon_tensor *v[GEMM_OPERANDS];
     for (int x = 0; x < GEMM_OPERANDS; x++)
         v[x] = call->operands[x].view;
+    TN_TRY(tn_mixed_check(caller, &call->operands[GEMM_A], &call->operands[GEMM_B],
+                          &call->operands[GEMM_D]));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, v[GEMM_C]));
     TN_TRY(tn_epilogue_refuse_post(caller, &params->epilogue));
     for (int x = GEMM_C; x < GEMM_OPERANDS; x++)
