@@ -9,11 +9,11 @@
 #include "common/images.clh"
 #include "grid_sample/args.h"
 
-/* The elements around a place along one dimension: their indices in x, -1 for a zero, and their
- * weights. */
+/* The elements around a place along one dimension: the index of the first, their number, and the
+ * distance of the place from an element. */
 typedef struct grid_taps {
-    int count, index[4];
-    acc_t weight[4];
+    int first, count;
+    acc_t s;
 } grid_taps;
 
 /* Returns the element of x at an index of the padded image; -1 for a zero. */
@@ -59,26 +59,25 @@ TENON_INLINE int find_taps(grid_taps *t, acc_t g, int size, const grid_args *arg
     }
     at = clamp(at, (acc_t)-GRID_MOST_SIZE, (acc_t)GRID_MOST_SIZE);
     const acc_t low = args->mode == GRID_NEAREST ? rint(at) : floor(at), s = at - low;
-    int first = (int)low;
-    if (args->mode == GRID_NEAREST) {
-        t->count = 1;
-        t->weight[0] = 1;
-    } else if (args->mode == GRID_LINEAR) {
-        t->count = 2;
-        t->weight[0] = 1 - s;
-        t->weight[1] = s;
-    } else {
-        first--;
-        t->count = 4;
-        t->weight[0] = cubic_far(1 + s);
-        t->weight[1] = cubic_near(s);
-        t->weight[2] = cubic_near(1 - s);
-        t->weight[3] = cubic_far(2 - s);
-    }
-    for (int i = 0; i < t->count; i++) {
-        t->index[i] = element_at(first + i, size, args);
-    }
+    t->first = args->mode == GRID_CUBIC ? (int)low - 1 : (int)low;
+    t->count = args->mode == GRID_CUBIC ? 4 : args->mode == GRID_LINEAR ? 2 : 1;
+    t->s = s;
     return 1;
+}
+
+/* Returns the weight of element i. */
+TENON_INLINE acc_t weight_of(const grid_taps *t, int i)
+{
+    if (t->count == 1) {
+        return 1;
+    }
+    if (t->count == 2) {
+        return i == 0 ? 1 - t->s : t->s;
+    }
+    return i == 0   ? cubic_far(1 + t->s)
+           : i == 1 ? cubic_near(t->s)
+           : i == 2 ? cubic_near(1 - t->s)
+                    : cubic_far(2 - t->s);
 }
 
 /* Adds the elements around a place, of all channels of the work-item. */
@@ -86,14 +85,20 @@ TENON_INLINE void add_taps(acc_t *sum, __global const data_t *x, const grid_args
                            const grid_taps *h, const grid_taps *w, int channels)
 {
     for (int i = 0; i < h->count; i++) {
+        const int row = element_at(h->first + i, args->size[0], args);
+        const acc_t along_h = weight_of(h, i);
         for (int j = 0; j < w->count; j++) {
-            if (h->index[i] < 0 || w->index[j] < 0) {
+            const int column = element_at(w->first + j, args->size[1], args);
+            if (row < 0 || column < 0) {
                 continue;
             }
-            const acc_t weight = h->weight[i] * w->weight[j];
-            const long from = h->index[i] * args->x_stride[2] + w->index[j] * args->x_stride[3];
-            for (int c = 0; c < channels; c++) {
-                sum[c] += weight * load_data(x, from + c * args->x_stride[1]);
+            const acc_t weight = along_h * weight_of(w, j);
+            const long from = row * args->x_stride[2] + column * args->x_stride[3];
+            TENON_UNROLL
+            for (int c = 0; c < GRID_CHANNELS; c++) {
+                if (c < channels) {
+                    sum[c] += weight * load_data(x, from + c * args->x_stride[1]);
+                }
             }
         }
     }
@@ -125,6 +130,7 @@ TENON_KERNEL void grid_sample(__global const data_t *x, __global const data_t *g
             find_taps(&w, coordinate(grid, place, &args), args.size[1], &args) &
             find_taps(&h, coordinate(grid, place + args.grid_stride[3], &args), args.size[0],
                       &args);
+        TENON_UNROLL
         for (int i = 0; i < GRID_CHANNELS; i++) {
             sum[i] = is_number ? (acc_t)0 : (acc_t)NAN;
         }
@@ -134,8 +140,11 @@ TENON_KERNEL void grid_sample(__global const data_t *x, __global const data_t *g
         }
         const long to = args.y_offset + p.n * args.y_stride[0] + c * args.y_stride[1] +
                         p.at[1] * args.y_stride[2] + p.at[2] * args.y_stride[3];
-        for (int i = 0; i < channels; i++) {
-            store_data(y, to + i * args.y_stride[1], sum[i]);
+        TENON_UNROLL
+        for (int i = 0; i < GRID_CHANNELS; i++) {
+            if (i < channels) {
+                store_data(y, to + i * args.y_stride[1], sum[i]);
+            }
         }
     }
 }

@@ -60,8 +60,11 @@ TENON_INLINE void add_region(acc_t *sum, __global const data_t *dy, const roi_ar
             }
             const acc_t weight = along_h * along_w / samples;
             const long from = p * args->y_stride[2] + q * args->y_stride[3];
-            for (int c = 0; c < channels; c++) {
-                sum[c] += weight * load_data(dy, from + c * args->y_stride[1]);
+            TENON_UNROLL
+            for (int c = 0; c < ROI_CHANNELS; c++) {
+                if (c < channels) {
+                    sum[c] += weight * load_data(dy, from + c * args->y_stride[1]);
+                }
             }
         }
     }
@@ -81,6 +84,7 @@ TENON_KERNEL void roi_align_backward(__global const data_t *dy, __global const d
         find_image_place(&p, number, blocks, args->side_by_side, 1, args->size[0], args->size[1]);
         const long c = p.c * ROI_CHANNELS;
         const int channels = (int)min(args->channels - c, (long)ROI_CHANNELS);
+        TENON_UNROLL
         for (int i = 0; i < ROI_CHANNELS; i++) {
             sum[i] = 0;
         }
@@ -99,8 +103,11 @@ TENON_KERNEL void roi_align_backward(__global const data_t *dy, __global const d
         }
         const long to = args->x_offset + p.n * args->x_stride[0] + c * args->x_stride[1] +
                         p.at[1] * args->x_stride[2] + p.at[2] * args->x_stride[3];
-        for (int i = 0; i < channels; i++) {
-            store_data(dx, to + i * args->x_stride[1], sum[i]);
+        TENON_UNROLL
+        for (int i = 0; i < ROI_CHANNELS; i++) {
+            if (i < channels) {
+                store_data(dx, to + i * args->x_stride[1], sum[i]);
+            }
         }
     }
 }
