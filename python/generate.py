@@ -98,7 +98,7 @@ def constants_text(values):
 def signatures():
     """Parses signatures.txt into inputs and outputs, each a list of (name, marks)."""
     def split(names):
-        found = [re.fullmatch(r"(\w+)([?!]*)", n.strip()) for n in names.split(",") if n.strip()]
+        found = [re.fullmatch(r"(\w+)([?!=]*)", n.strip()) for n in names.split(",") if n.strip()]
         return [m.groups() for m in found]
     lines = (HERE / "signatures.txt").read_text(encoding="utf-8").splitlines()
     found = {}
@@ -137,12 +137,10 @@ def python_names(text, operations, flags):
     return {**found, **RENAMED}
 
 
-def inferred():
-    """Returns the outputs whose shape can be inferred by a rule in _shapes.py."""
-    source = (HERE / "tenon" / "_shapes.py").read_text(encoding="utf-8")
-    rules = next(item for item in ast.parse(source).body
-                 if isinstance(item, ast.AnnAssign) and item.target.id == "RULES")
-    return {key.value for key in rules.value.keys}
+def inferred(signatures):
+    """Returns the outputs whose shape tenon_output_shape infers."""
+    return {f"{name}.{output}" for name, (_, outputs) in signatures.items()
+            for output, marks in outputs if "=" not in marks}
 
 
 class Parameter(NamedTuple):
@@ -355,7 +353,7 @@ def generate(includes, folder):
     exceptions = module(HERE / "tenon" / "_errors.py", "_errors").EXCEPTIONS
     kinds = {o.name: p.struct_enumeration for o in made for p in o.parameters if p.struct_enumeration}
     names = python_names(text, {o.name for o in made}, flags)
-    docstrings = Docstrings(comments, names, words, exceptions, inferred(), kinds)
+    docstrings = Docstrings(comments, names, words, exceptions, inferred(signatures()), kinds)
     for name, written in (("_constants.py", constants_text(values)),
                           ("_words.py", words_text(parameters, docstrings)),
                           ("_operations.py", operations_text(made, docstrings)),

@@ -7,59 +7,7 @@
  * TENON_DTYPE: see common/types.clh.
  */
 #include "common/images.clh"
-#include "roi_align/args.h"
-
-/* The bins of a region along one dimension: where they begin, and their size and samples. */
-typedef struct roi_axis {
-    acc_t start, bin;
-    int samples;
-} roi_axis;
-
-/* Counts the samples by products, which are exact, because a quotient is not. */
-TENON_INLINE void find_axis(roi_axis *a, const roi_args *args, acc_t first, acc_t last, int bins)
-{
-    const acc_t scale = TENON_FROM_BITS(args->scale),
-                shift = args->flags & ROI_UNSHIFTED ? (acc_t)0 : (acc_t)0.5f;
-    a->start = first * scale - shift;
-    acc_t length = last * scale - shift - a->start;
-    if ((args->flags & ROI_UNSHIFTED) && length < 1) {
-        length = 1;
-    }
-    a->bin = length / (acc_t)bins;
-    a->samples = args->samples;
-    if (args->samples == 0) {
-        int n = length > 0 ? (int)min(a->bin, (acc_t)ROI_MOST_SAMPLES) : 0;
-        while (n > 0 && (acc_t)(n - 1) * (acc_t)bins >= length) {
-            n--;
-        }
-        while (n < ROI_MOST_SAMPLES && (acc_t)n * (acc_t)bins < length) {
-            n++;
-        }
-        a->samples = n;
-    }
-}
-
-/* The elements around a sample along one dimension, and their weights. */
-typedef struct roi_sample {
-    int low, high;
-    acc_t low_weight, high_weight;
-} roi_sample;
-
-/* Returns false for a sample outside x. */
-TENON_INLINE int find_sample(roi_sample *s, const roi_axis *a, int bin, int sample, int size)
-{
-    const acc_t at =
-        a->start + (acc_t)bin * a->bin + ((acc_t)sample + (acc_t)0.5f) * a->bin / (acc_t)a->samples;
-    if (!(at >= -1 && at <= (acc_t)size)) {
-        return 0;
-    }
-    const acc_t inside = at > 0 ? at : 0;
-    s->low = min((int)inside, size - 1);
-    s->high = min(s->low + 1, size - 1);
-    s->high_weight = s->high == s->low ? 0 : inside - (acc_t)s->low;
-    s->low_weight = 1 - s->high_weight;
-    return 1;
-}
+#include "roi_align/axis.clh"
 
 /* Returns the average or the maximum of a bin; x is at the first element of the channel. */
 TENON_INLINE acc_t result_of(__global const data_t *x, const roi_args *args, const roi_axis *h,

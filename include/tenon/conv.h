@@ -83,7 +83,8 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *  @param x       N C W, N C H W or N C D H W in logical order; channels-last images have the same
  *                 shape with other strides
  *  @param w       K C/groups and the filter's size in each spatial dimension ([T] [R] S), of x's
- *                 rank and type; i8 or u8 if x is i8 or u8
+ *                 rank and type; i8 or u8 if x is i8 or u8; or mixed
+ *                 (see below)
  *  @param c       broadcast to y's shape (usually a residual); NULL for none; may be exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as returned by
@@ -93,6 +94,11 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *
  *  Types f64, f32, f16 and bf16; the 16-bit types are summed in f32. Any size of y may be 0: then
  * nothing is done. Every call gives the same bits.
+ *
+ *  Mixed types: if y is f32, x and w may each be f32, f16 or bf16, and c and bias are f32. The
+ * result is that of x and w converted to f32, which is exact. The solvers are named conv_mixed/…;
+ * they need workspace, so with a limit that is too small the call returns
+ * TENON_ERROR_WORKSPACE_TOO_SMALL. Terms after the activation return TENON_ERROR_UNSUPPORTED.
  *
  *  Types i8 and u8: as in tenon_gemm, with x, w and y in place of a, b and d. x and w are i8 or u8,
  * also one of each. The sum is Σ (x - zero point of x)(w - zero point of w) in i32, modulo 2^32,

@@ -49,12 +49,12 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  *  @param params  NULL means the defaults: d = a·b
  *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a
  *                 view with its two strides exchanged (tenon_tensor_transpose)
- *  @param b       … K N, of a's type
+ *  @param b       … K N, of a's type, or mixed (see below)
  *  @param c       broadcast to d's shape, of d's type; NULL for none; may be exactly d (same
  *                 memory, offset and strides)
  *  @param bias    broadcast to d's shape, of d's type: shape N adds to each column, M 1 to each
  *                 row; NULL for none
- *  @param d       … M N, of a's type; its own elements must not overlap; must not overlap an input,
+ *  @param d       … M N, of a's type, or f32 (see below); its own elements must not overlap; must not overlap an input,
  *                 except for c = d
  *  @param sync    may be NULL
  *
@@ -63,6 +63,12 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  * be 0: then nothing is done. K = 0 gives a·b = 0. f32 products are summed in f32, f64 in f64, and
  * f16 and bf16 in f32 with one rounding when d is stored. All results are within the bound derived
  * in docs/numerics.md. The same call on the same device, driver and library gives the same bits.
+ *
+ *  **Mixed types.** If d is f32, a and b may each be f32, f16 or bf16: for example f16 weights with
+ *  f32 activations, or f16 factors with f32 results. The result is that of factors converted to
+ *  f32, which is exact. c and bias are f32; terms after the activation return
+ *  TENON_ERROR_UNSUPPORTED. The solvers of these products are named gemm_mixed/…. They need
+ *  workspace, so with a limit that is too small the call returns TENON_ERROR_WORKSPACE_TOO_SMALL.
  *
  *  **Products of i8 and u8.** a and b are each i8 or u8. With A = a - zero_point[0] and
  *  B = b - zero_point[1] the sum acc = Σ A·B is exact: an i32 that wraps modulo 2^32. Without zero

@@ -1,5 +1,6 @@
 /** @file
- * Questions about calls and plans: if a call is supported, and which solver a plan uses.
+ * Questions about calls and plans: if a call is supported, the shapes of its outputs, and which
+ * solver a plan uses.
  */
 #ifndef TENON_QUERY_H
 #define TENON_QUERY_H
@@ -26,6 +27,29 @@ TENON_BEGIN_C
 TENON_CALL tenon_status tenon_supported(tenon_context *context, const char *function,
                                         const void *params, const tenon_tensor *const *tensors,
                                         uint32_t count);
+
+/** Computes the type and shape of an output of a call from its parameters and inputs, as a
+ * row-major view without memory: for tenon_tensor_create (dtype, rank and shape), or to make a
+ * plan. Needs no context, and may be called from any thread. The call accepts an output of this
+ * type and shape, with any strides, if it accepts the inputs, which are not all checked here. Some
+ * calls also accept others: a reduction keeps its axes with size 1, sums of f16 may be f32, and a
+ * product of i8 or u8 may be stored in several types (here: i32).
+ *  @param function  the name of the immediate function: "tenon_gemm"
+ *  @param params    the parameters of that function; NULL means the defaults
+ *  @param tensors   the tensors of that function in the order of its arguments, NULL where it may
+ * be NULL; they need no memory. Outputs are not read, and may all be NULL
+ *  @param count     the number of tensors
+ *  @param index     the number of the output among the tensors, counted from 0
+ *  @param output    receives the view; unchanged on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer; an unknown function, or another
+ *          number of tensors; an index that is not an output; inputs or parameters that do not fit
+ *          together; a shape that overflows) · TENON_ERROR_UNSUPPORTED (an output whose shape is an
+ *          argument of the call, such as that of tenon_random, the gradient of an image or a tensor
+ *          that is also read; operations with packed weights: ask for the function without
+ *          "_packed" and pass a view of the weights) */
+TENON_CALL tenon_status tenon_output_shape(const char *function, const void *params,
+                                           const tenon_tensor *const *tensors, uint32_t count,
+                                           uint32_t index, tenon_tensor *output);
 
 /** Facts about a plan. Start from TENON_PLAN_INFO_INIT. */
 typedef struct tenon_plan_info {

@@ -27,6 +27,7 @@
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
 #include <tenon/group.h>
+#include <tenon/grid_sample.h>
 #include <tenon/loss.h>
 #include <tenon/lrn.h>
 #include <tenon/norm.h>

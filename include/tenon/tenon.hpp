@@ -217,6 +217,7 @@ TENON_HPP_PARAMS(gated, GATED)
 TENON_HPP_PARAMS(gather, GATHER)
 TENON_HPP_PARAMS(gemm, GEMM)
 TENON_HPP_PARAMS(gemm_ragged, GEMM_RAGGED)
+TENON_HPP_PARAMS(grid_sample, GRID_SAMPLE)
 TENON_HPP_PARAMS(im2col, IM2COL)
 TENON_HPP_PARAMS(logic, LOGIC)
 TENON_HPP_PARAMS(lrn, LRN)
@@ -513,6 +514,32 @@ inline tenon_tensor broadcast(const tenon_tensor &tensor, const shape &sizes)
 template <class T> tenon_tensor tensor_view(const shape &sizes) {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
     return detail::made(tenon_tensor_view(dtype_v<T>, detail::rank_of(sizes), sizes.data()));
+}
+
+/** tenon_output_shape: the type and shape of output `index` of a function of the C API, by name, as
+ * a view without memory. `params` may be nullptr; absent tensors and outputs are nullptr. On failure
+ * throws or, without exceptions, returns a view of dtype TENON_DTYPE_INVALID. */
+template <class P>
+tenon_tensor output_shape(const char *function, const P &params,
+                          const std::vector<detail::reference<tenon_tensor>> &tensors,
+                          std::uint32_t index)
+{
+    const std::vector<const tenon_tensor *> given(tensors.begin(), tensors.end());
+    tenon_tensor view{};
+    const void *values = nullptr;
+    if constexpr (!std::is_same_v<P, std::nullptr_t>)
+        values = &params;
+    const tenon_status status =
+        tenon_output_shape(function, values, given.data(),
+                           static_cast<std::uint32_t>(given.size()), index, &view);
+#if TENON_HPP_EXCEPTIONS
+    if (status != TENON_OK)
+        throw Error(status);
+#else
+    if (status != TENON_OK)
+        view = {};
+#endif
+    return view;
 }
 
 namespace detail {
@@ -868,7 +895,9 @@ TENON_HPP_OPERATION(scan)
 TENON_HPP_OPERATION(search_sorted)
 TENON_HPP_OPERATION(resize_backward)
 TENON_HPP_OPERATION(resize_forward)
+TENON_HPP_OPERATION(grid_sample)
 TENON_HPP_OPERATION(roi_align)
+TENON_HPP_OPERATION(roi_align_backward)
 TENON_HPP_OPERATION(rnn_backward_data)
 TENON_HPP_OPERATION(rnn_forward)
 TENON_HPP_OPERATION(sgd)

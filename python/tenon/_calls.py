@@ -82,7 +82,7 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
     if isinstance(given, Tensor):
         return given
     if given is None:
-        dtype, shape = shapes.infer(name, operand, call, params)
+        dtype, shape = shapes.infer(name, OPERATIONS[name][1], operand, call, params)
     else:
         dtype, shape = shapes.dtype_of(call), given
     return make(shape, dtype, context)

@@ -5,6 +5,8 @@ import unittest
 import numpy as np
 import tenon
 from common import (DTYPES, TINY, UNIT, assert_within, conv, gamma, integers, reals, stored)
+from tenon._calls import OPERATIONS
+from tenon._loader import ffi, lib
 from tenon._words import ACTIVATIONS
 
 
@@ -25,6 +27,17 @@ class Products(unittest.TestCase):
             k = 70
             bound = gamma(2.5 * k + k / 32 + 8, dtype) * magnitude + (k + 8) * TINY[dtype]
             assert_within(self, tenon.gemm(a, b), exact, bound + stored(exact, dtype))
+
+    def test_mixed_types(self):
+        a, b = integers(20, 6, 8), integers(21, 8, 5, dtype="f2")
+        d = tenon.gemm(a, b)
+        self.assertEqual(d.dtype, np.dtype("f4"))
+        np.testing.assert_array_equal(d, a @ b.astype("f4"))
+        wide = tenon.empty((5, 5), "f32")
+        tenon.gemm(b.T.copy(), b, d=wide)
+        np.testing.assert_array_equal(wide.numpy(), b.T.astype("f4") @ b.astype("f4"))
+        x, w = integers(22, 2, 3, 6, 7), integers(23, 4, 3, 3, 3, dtype="f2")
+        np.testing.assert_array_equal(tenon.conv_forward(x, w), conv(x, w))
 
     def test_epilogue(self):
         a, b, c = integers(5, 6, 8), integers(6, 8, 5), integers(7, 6, 5)
@@ -381,6 +394,24 @@ class Images(unittest.TestCase):
         np.testing.assert_array_equal(
             tenon.channel_shuffle(image, groups=2),
             image.reshape(2, 2, 4, 3, 5).transpose(0, 2, 1, 3, 4).reshape(image.shape))
+
+
+class Shapes(unittest.TestCase):
+    def test_outputs_whose_shape_the_caller_chooses(self):
+        """signatures.txt marks the outputs that the library does not infer."""
+        for name, (_, names, _, outputs, _) in OPERATIONS.items():
+            function = f"tenon_{name.removesuffix('_packed')}".encode()
+            for output, marks in outputs.items():
+                with self.subTest(name, output=output):
+                    status = lib.tenon_output_shape(function, ffi.NULL, [ffi.NULL] * len(names), len(names),
+                                                    names.index(output), ffi.new("tenon_tensor *"))
+                    self.assertEqual(status == lib.TENON_ERROR_UNSUPPORTED, "=" in marks)
+
+    def test_sampled_image(self):
+        x = integers(80, 1, 2, 3, 3)
+        corners = np.array([[[[-1, -1], [1, -1]], [[-1, 1], [1, 1]]]], "f4")
+        y = tenon.grid_sample(x, corners, flags=tenon.GRID_SAMPLE_ALIGN_CORNERS)
+        np.testing.assert_array_equal(y, x[:, :, ::2, ::2])
 
 
 class Optimizers(unittest.TestCase):

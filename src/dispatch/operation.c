@@ -1,10 +1,12 @@
 /* The immediate and the planned call of any operation, through its description. */
 #include "dispatch/operation.h"
 
+#include "base/shape.h"
 #include "dispatch/channels_last.h"
 #include "dispatch/plan.h"
 #include "dispatch/select.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static tn_call call_of(const tn_operation *operation, const char *name, tenon_context *context,
@@ -117,6 +119,58 @@ tenon_status tn_operation_supported(const tn_operation *operation, tenon_context
     const tn_request request = {operation->name, context, call.operation->family, &problem.head,
                                 &call};
     return tn_select_serves(&request);
+}
+
+/* Fails for an output whose shape cannot be derived from these inputs. */
+static tenon_status misfit(const tn_operation *operation, const tenon_tensor *const *views,
+                           uint32_t index)
+{
+    char inputs[512] = "", text[160];
+    size_t used = 0;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (views[i] != NULL && !tn_operation_writes(operation, i) && used < sizeof inputs)
+            used += (size_t)snprintf(inputs + used, sizeof inputs - used, "%s%s %s",
+                                     used > 0 ? ", " : "", operation->operands[i].name,
+                                     tn_shape_text(views[i]->rank, views[i]->shape, text));
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: cannot infer the shape of %s from %s and the parameters", operation->name,
+                   operation->operands[index].name, inputs);
+}
+
+static tenon_status check_inputs(const tn_operation *operation, const tenon_tensor *const *views)
+{
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        const tn_operand_info *operand = &operation->operands[i];
+        if (!tn_is_output(operand->role) && (views[i] != NULL || !operand->optional))
+            TN_TRY(tn_tensor_check(operation->name, operand->name, views[i]));
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_operation_output_shape(const tn_operation *operation, const void *params,
+                                       const tenon_tensor *const *views, uint32_t index,
+                                       tenon_tensor *output)
+{
+    const char *name = operation->name;
+    const tn_operand_info *operand = &operation->operands[index];
+    tn_any_params room;
+    tenon_tensor found = {.dtype = TENON_DTYPE_INVALID};
+    if (operand->shape == NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: the shape of %s cannot be inferred; the caller chooses it", name,
+                       operand->name);
+    TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
+    TN_TRY(tn_params_check(name, ((const tn_params_head *)params)->struct_size,
+                           operation->params_size, ((const tn_params_head *)params)->flags,
+                           operation->flags));
+    TN_TRY(check_inputs(operation, views));
+    if (!operand->shape(params != NULL ? params : operation->defaults, views, &found))
+        return misfit(operation, views, index);
+    found = tenon_tensor_view(found.dtype, found.rank, found.shape);
+    if (found.dtype == TENON_DTYPE_INVALID)
+        return misfit(operation, views, index);
+    *output = found;
+    return TENON_OK;
 }
 
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,

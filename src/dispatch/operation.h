@@ -74,12 +74,19 @@ typedef struct tn_field {
 /* A reference value with its error bound: check/bounds.h. */
 typedef struct tn_bounded tn_bounded;
 
+/* Sets the type, rank and shape of an output, from the parameters and the inputs: well-formed
+ * views, NULL for absent optional ones. Returns false if they do not fit together; it need not
+ * check everything that the call checks. */
+typedef bool tn_shape_function(const void *params, const tenon_tensor *const *views,
+                               tenon_tensor *output);
+
 typedef struct tn_operand_info {
     const char *name; /* as used in messages */
     bool optional;
     bool read;  /* an output that is also read */
     bool image; /* has dimensions N (or K), C and 1 to 3 spatial ones */
     tn_role role;
+    tn_shape_function *shape; /* NULL for inputs, and if the caller chooses an output's shape */
 } tn_operand_info;
 
 /* An order of a tensor's dimensions in memory: as in the view; with the last two exchanged; or with
@@ -221,6 +228,11 @@ tenon_status tn_operation_supported(const tn_operation *operation, tenon_context
     tn_operation_run(&(operation), stream, params, TN_VIEWS(__VA_ARGS__), sync)
 #define TN_PLAN(operation, ...)                                                                    \
     tn_operation_plan(&(operation), context, params, TN_VIEWS(__VA_ARGS__), plan)
+
+/* Computes the type and shape of an output, as a row-major view without memory. */
+tenon_status tn_operation_output_shape(const tn_operation *operation, const void *params,
+                                       const tenon_tensor *const *views, uint32_t index,
+                                       tenon_tensor *output);
 
 /* Call the public functions of an operation through its description. */
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,

@@ -17,16 +17,14 @@ static const tn_operation *find_operation(const char *name)
     return NULL;
 }
 
-TENON_API tenon_status tenon_supported(tenon_context *context, const char *function,
-                                       const void *params, const tenon_tensor *const *tensors,
-                                       uint32_t count)
+/* Finds the description of a function with `count` tensors for the public function `caller`. */
+static tenon_status describe(const char *caller, const char *function,
+                             const tenon_tensor *const *tensors, uint32_t count,
+                             const tn_operation **operation)
 {
-    static const char caller[] = "tenon_supported";
-    if (context == NULL || function == NULL || tensors == NULL)
+    if (function == NULL || tensors == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
-                       context == NULL    ? "context"
-                       : function == NULL ? "function"
-                                          : "tensors");
+                       function == NULL ? "function" : "tensors");
     const tn_operation *found = find_operation(function);
     if (found == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -41,7 +39,36 @@ TENON_API tenon_status tenon_supported(tenon_context *context, const char *funct
     if (count != found->operand_count)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u tensors", caller,
                        count, function, found->operand_count);
+    *operation = found;
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_supported(tenon_context *context, const char *function,
+                                       const void *params, const tenon_tensor *const *tensors,
+                                       uint32_t count)
+{
+    static const char caller[] = "tenon_supported";
+    const tn_operation *found = NULL;
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
+    TN_TRY(describe(caller, function, tensors, count, &found));
     return tn_operation_supported(found, context, params, tensors);
+}
+
+TENON_API tenon_status tenon_output_shape(const char *function, const void *params,
+                                          const tenon_tensor *const *tensors, uint32_t count,
+                                          uint32_t index, tenon_tensor *output)
+{
+    static const char caller[] = "tenon_output_shape";
+    const tn_operation *found = NULL;
+    if (output == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: output is NULL", caller);
+    TN_TRY(describe(caller, function, tensors, count, &found));
+    if (index >= count || !tn_operation_writes(found, index))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: index is %u, must be the number of an output of %s", caller, index,
+                       function);
+    return tn_operation_output_shape(found, params, tensors, index, output);
 }
 
 /* Copies the part of a solver's name up to `end`, truncated to `size` bytes. */

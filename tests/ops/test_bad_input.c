@@ -155,9 +155,9 @@ TEST(epilogues_of_other_versions)
         for (int32_t more = -8; tn_operations[i]->epilogue_at != 0 && more <= 8; more += 8)
             for (int32_t of_epilogue = -8; of_epilogue <= 8; of_epilogue += 8, tried++)
                 check_sizes(tn_operations[i], more, of_epilogue);
-    /* gemm, also with i8, ragged and packed; conv, also with i8 and packed, and its transpose; and
-     * all but three of them with terms after the activation */
-    assert_int_equal(tried, 9 * 13);
+    /* gemm, also with i8, mixed types, ragged and packed; conv, also with i8, mixed types and
+     * packed, and its transpose; and all but five of them with terms after the activation */
+    assert_int_equal(tried, 9 * 15);
 }
 
 /* `.epilogue = {.beta = 1}` leaves alpha and struct_size at 0. */

@@ -36,7 +36,8 @@ static void overflowing_size(tenon_tensor *view)
 /* A byte has no alignment; only an offset past its memory is invalid. */
 static void odd_offset(tenon_tensor *view)
 {
-    view->offset += tenon_dtype_size(view->dtype) > 1 ? 2 : 4096;
+    const size_t size = tenon_dtype_size(view->dtype);
+    view->offset += size > 1 ? size / 2 : 4096;
 }
 
 static void no_such_memory(tenon_tensor *view)
@@ -202,9 +203,9 @@ TEST(outputs_that_overlap_inputs)
 }
 
 /* Returns false for operations without sizes to match: the bias gradient accepts images of any
- * size, a draw and one-hot rows any number of classes, resizing, RoI align and rearrangement
- * results of any size, top-k any number of elements, a search any number of values; the others have
- * only one operand with sizes. */
+ * size, a draw and one-hot rows any number of classes, resizing, RoI align, grid sampling and
+ * rearrangement images or results of any size, top-k any number of elements, a search any number of
+ * values; the others have only one operand with sizes. */
 static bool has_sizes_to_match(const tn_operation *op)
 {
     static const tn_operation *const without[] = {&tn_operation_conv_backward_bias,
@@ -216,6 +217,8 @@ static bool has_sizes_to_match(const tn_operation *op)
                                                   &tn_operation_resize,
                                                   &tn_operation_resize_backward,
                                                   &tn_operation_roi_align,
+                                                  &tn_operation_roi_align_backward,
+                                                  &tn_operation_grid_sample,
                                                   &tn_operation_top_k,
                                                   &tn_operation_search_sorted,
                                                   &tn_operation_rearrange,

@@ -35,6 +35,8 @@
     X(resize, resize_forward, V2)                                                                  \
     X(resize_backward, resize_backward, V2)                                                        \
     X(roi_align, roi_align, V4)                                                                    \
+    X(roi_align_backward, roi_align_backward, V4)                                                  \
+    X(grid_sample, grid_sample, V3)                                                                \
     X(lrn, lrn_forward, V2)                                                                        \
     X(lrn_backward, lrn_backward, V3)                                                              \
     X(elementwise, elementwise, V3)                                                                \
@@ -186,6 +188,8 @@ typedef struct public_call {
 #define ENTRY(operation, function, views)                                                          \
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
 static const public_call entries[] = {
+    {&tn_operation_gemm_mixed, "tenon_gemm", call_gemm, plan_gemm},
+    {&tn_operation_conv_mixed, "tenon_conv_forward", call_conv_forward, plan_conv_forward},
     {&tn_operation_gemm_int8, "tenon_gemm", call_gemm_int8, plan_gemm_int8},
     {&tn_operation_conv_int8, "tenon_conv_forward", call_conv_int8, plan_conv_int8},
     {&tn_operation_gemm_post, "tenon_gemm", call_gemm_post, plan_gemm_post},

@@ -173,6 +173,8 @@ TEST(every_family_has_a_kernel)
 static const char *call_of(const tn_family *family)
 {
     static const char *const calls[][2] = {{"gemm_int8", "gemm"},
+                                           {"gemm_mixed", "gemm"},
+                                           {"conv_mixed", "conv_forward"},
                                            {"gemm_post", "gemm"},
                                            {"sgd_guarded", "sgd"},
                                            {"adam_guarded", "adam"},

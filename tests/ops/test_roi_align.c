@@ -1,5 +1,5 @@
-/* Tests tenon_roi_align: both modes, given and computed numbers of samples, any strides, regions
- * outside the image, indices out of range, known values, invalid input. */
+/* Tests tenon_roi_align and its gradient: both modes, given and computed numbers of samples, any
+ * strides, regions outside the image, indices out of range, known values, invalid input. */
 #include "fixture.h"
 
 #include "ops/registry.h"
@@ -7,29 +7,34 @@
 
 #include <math.h>
 
+/* Begins a random call; `image` and `bins` are the operands with the shapes of x and of y. */
+static void begin_random(test_fixture *f, const tn_operation *operation, uint32_t image,
+                         uint32_t bins, tenon_dtype dtype, test_random *random)
+{
+    const int64_t images = test_between(random, 1, 3), channels = test_between(random, 1, 19),
+                  regions = test_between(random, 0, 6);
+    const int64_t x[] = {images, channels, test_between(random, 1, 20),
+                         test_between(random, 1, 20)};
+    const int64_t y[] = {regions, channels, test_between(random, 1, 5), test_between(random, 1, 5)};
+    const int64_t rois[] = {regions, 4};
+    test_begin(f, operation);
+    tenon_roi_align_params *params = test_params(f, tenon_roi_align_params);
+    params->flags = test_one_in(random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
+    params->sampling_ratio = (uint32_t)test_between(random, 0, 3);
+    params->spatial_scale = test_one_in(random, 2) ? 1 : test_real(random, 0.05, 2);
+    f->c.views[image] = test_random_view(random, dtype, 4, x);
+    f->c.views[bins] = test_random_view(random, dtype, 4, y);
+    f->c.views[ROI_ROIS] = test_random_view(random, dtype, 2, rois);
+    f->c.views[ROI_INDICES] = test_random_view(random, TENON_DTYPE_I32, 1, rois);
+}
+
 TEST(random_problems)
 {
     test_random random = test_random_for(3201);
     for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(40); n++) {
-        const int64_t images = test_between(&random, 1, 3), channels = test_between(&random, 1, 9),
-                      regions = test_between(&random, 0, 6);
-        const int64_t x[] = {images, channels, test_between(&random, 1, 20),
-                             test_between(&random, 1, 20)};
-        const int64_t y[] = {regions, channels, test_between(&random, 1, 5),
-                             test_between(&random, 1, 5)};
-        const int64_t rois[] = {regions, 4};
-        const tenon_dtype dtype = test_float_type(n / 2);
         test_fixture f;
-        test_begin(&f, &tn_operation_roi_align);
-        tenon_roi_align_params *params = test_params(&f, tenon_roi_align_params);
-        params->mode = n % 2;
-        params->flags = test_one_in(&random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
-        params->sampling_ratio = (uint32_t)test_between(&random, 0, 3);
-        params->spatial_scale = test_one_in(&random, 2) ? 1 : test_real(&random, 0.05, 2);
-        f.c.views[ROI_X] = test_random_view(&random, dtype, 4, x);
-        f.c.views[ROI_Y] = test_random_view(&random, dtype, 4, y);
-        f.c.views[ROI_ROIS] = test_random_view(&random, dtype, 2, rois);
-        f.c.views[ROI_INDICES] = test_random_view(&random, TENON_DTYPE_I32, 1, rois);
+        begin_random(&f, &tn_operation_roi_align, ROI_X, ROI_Y, test_float_type(n / 2), &random);
+        test_params(&f, tenon_roi_align_params)->mode = n % 2;
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
 }
@@ -81,6 +86,58 @@ TEST(special_values)
     }
 }
 
+TEST(random_gradients)
+{
+    test_random random = test_random_for(3203);
+    for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(30); n++) {
+        test_fixture f;
+        begin_random(&f, &tn_operation_roi_align_backward, ROI_DX, ROI_DY, test_float_type(n),
+                     &random);
+        test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+    }
+}
+
+TEST(gradients_are_slopes)
+{
+    static const char *const calls[][2] = {
+        {"roi_align x=f64:2x2x5x6 rois=f64:4x4 indices=i32:4 y=f64:4x2x2x3",
+         "roi_align_backward dy=f64:4x2x2x3 rois=f64:4x4 indices=i32:4 dx=f64:2x2x5x6"},
+        {"roi_align x=f64:1x1x4x3 rois=f64:2x4 indices=i32:2 y=f64:2x1x1x2 flags=1 "
+         "sampling_ratio=3 spatial_scale=0.7",
+         "roi_align_backward dy=f64:2x1x1x2 rois=f64:2x4 indices=i32:2 dx=f64:1x1x4x3 flags=1 "
+         "sampling_ratio=3 spatial_scale=0.7"}};
+    test_random random = test_random_for(3204);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        test_fixture y, dx;
+        test_begin_line(&y, calls[i][0], TENON_DTYPE_F64);
+        test_begin_line(&dx, calls[i][1], TENON_DTYPE_F64);
+        test_fill_gradients(&y, &dx, &random);
+        for (int64_t r = 0; r < test_operand(&y, ROI_INDICES)->view.shape[0]; r++)
+            test_set(test_operand(&y, ROI_INDICES), r, 0);
+        test_check_gradients(&y, &dx, 1e-6, 1e-5);
+    }
+}
+
+/* Regions that are huge, not finite or empty, and gradients that are not finite. */
+TEST(special_gradients)
+{
+    static const double corners[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -5, 3e4};
+    test_random random = test_random_for(3205);
+    for (uint32_t n = 0; n < 16; n++) {
+        test_fixture f;
+        test_begin_line(&f, "roi_align_backward dy=T:6x2x2x3 rois=T:6x4 indices=i32:6 dx=T:2x2x5x7",
+                        test_float_type(n));
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        for (int64_t i = 0; i < 24; i++)
+            if (test_one_in(&random, 3))
+                test_set(test_operand(&f, ROI_ROIS), i, corners[test_between(&random, 0, 5)]);
+        if (n % 3 == 0)
+            test_set(test_operand(&f, ROI_DY), test_between(&random, 0, 71), (double)NAN);
+        test_finish(&f, TEST_ALL);
+    }
+}
+
 TEST(bad_input)
 {
 #define CALL "roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1"
@@ -103,7 +160,13 @@ TEST(bad_input)
         {"roi_align x=f32:1x1x2x2 rois=f16:1x4 indices=i32:1 y=f32:1x1x1x1", "rois",
          TENON_ERROR_UNSUPPORTED},
         {"roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i8:1 y=f32:1x1x1x1", "indices: type is i8",
-         TENON_ERROR_UNSUPPORTED}};
+         TENON_ERROR_UNSUPPORTED},
+        {"roi_align_backward dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x2x2 mode=max",
+         "mode is max", TENON_ERROR_UNSUPPORTED},
+        {"roi_align_backward dy=f32:1x2x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x2x2",
+         "dy: shape is 1x2x1x1", TENON_OK},
+        {"roi_align_backward dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x0x2",
+         "dx: size of dimension 2 is 0", TENON_OK}};
 #undef CALL
     TEST_REFUSE(refusals);
 }

@@ -2,6 +2,7 @@
 #include "ops/activation/internal.h"
 #include "check/case.h"
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_activation_params),
@@ -74,7 +75,8 @@ static const char *const backward_examples[] = {
 const tn_operation tn_operation_activation = {
     TN_NAMES("tenon_activation_forward"),
     .family = &tn_activation_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = ACTIVATION_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(activation_defaults, TENON_ACTIVATION_PARAMS_INIT),
@@ -90,7 +92,7 @@ const tn_operation tn_operation_activation_backward = {
     .family = &tn_activation_backward_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
-                 {.name = "dx", .role = TN_OUTPUT}},
+                 {.name = "dx", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = ACTIVATION_VIEWS,
     TN_FIELDS(fields),
     TN_PARAMS(activation_defaults, TENON_ACTIVATION_PARAMS_INIT),

@@ -64,6 +64,20 @@ tenon_status tn_reduced_shape_check(const char *caller, const char *argument,
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
 }
 
+bool tn_reduced_shape(uint32_t count, const int32_t *axes, const tenon_tensor *x,
+                      tenon_tensor *result)
+{
+    tn_axes found;
+    if (tn_axes_check("", count, axes, x->rank, "", &found) != TENON_OK)
+        return false;
+    result->dtype = x->dtype;
+    result->rank = 0;
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (!found.reduced[d])
+            result->shape[result->rank++] = x->shape[d];
+    return true;
+}
+
 int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const tn_axes *axes,
                           uint32_t dimension)
 {

@@ -45,6 +45,11 @@ tenon_status tn_reduced_shape_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x,
                                     const tn_axes *axes);
 
+/* Gives a result the type of x and its shape with the axes removed. Returns false if the axes are
+ * invalid. */
+bool tn_reduced_shape(uint32_t count, const int32_t *axes, const tenon_tensor *x,
+                      tenon_tensor *result);
+
 /* Returns the stride of a validated result in a dimension of x; 0 along the axes. */
 int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const tn_axes *axes,
                           uint32_t dimension);

@@ -1,5 +1,6 @@
 /* Description (dispatch/operation.h) of tenon_compact. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/compact/internal.h"
 #include "ops/registry.h"
 
@@ -43,7 +44,7 @@ const tn_operation tn_operation_compact = {
                  {.name = "x", .optional = true},
                  {.name = "y", .optional = true, .role = TN_OPTIONAL_OUTPUT},
                  {.name = "indices", .optional = true, .role = TN_OPTIONAL_OUTPUT},
-                 {.name = "count", .role = TN_OUTPUT}},
+                 {.name = "count", .role = TN_OUTPUT, .shape = tn_shape_one_i32}},
     .operand_count = COMPACT_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(compact_defaults, TENON_COMPACT_PARAMS_INIT),

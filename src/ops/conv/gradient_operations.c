@@ -245,7 +245,8 @@ const tn_operation tn_operation_conv_transpose_backward_filter = {
 const tn_operation tn_operation_conv_backward_bias = {
     TN_NAMES("tenon_conv_backward_bias"),
     .family = &tn_conv_backward_bias_family,
-    .operands = {{.name = "dy", .image = true}, {.name = "db", .read = true, .role = TN_OUTPUT}},
+    .operands = {{.name = "dy", .image = true},
+                 {.name = "db", .read = true, .role = TN_OUTPUT, .shape = tn_conv_bias_shape}},
     .operand_count = 2,
     TN_FIELDS(fields),
     TN_PARAMS(conv_backward_defaults, TENON_CONV_BACKWARD_PARAMS_INIT),
@@ -281,7 +282,7 @@ static const tn_operation *transpose_served_as(const void *given, const tenon_te
 const tn_operation tn_operation_conv_transpose = {
     TRANSPOSE_OPERATION,
     .family = &tn_conv_transpose_family,
-    .operands = {CONV_FIVE_OPERANDS},
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_transpose_shape)},
     .operand_count = CONV_OPERANDS,
     .served_as = transpose_served_as,
     .reference = tn_conv_transpose_reference,
@@ -291,7 +292,7 @@ const tn_operation tn_operation_conv_transpose = {
 const tn_operation tn_operation_conv_transpose_post = {
     TRANSPOSE_OPERATION,
     .family = &tn_conv_transpose_post_family,
-    .operands = {CONV_FIVE_OPERANDS, POST_OPERANDS},
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_transpose_shape), POST_OPERANDS},
     .operand_count = CONV_VIEWS,
     .reference = tn_conv_transpose_post_reference,
     .examples = transpose_post_examples,

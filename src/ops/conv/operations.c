@@ -1,5 +1,6 @@
 /* Descriptions of convolution, im2col and col2im; see dispatch/operation.h. */
 #include "ops/conv/int8/int8.h"
+#include "ops/conv/mixed.h"
 #include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -130,6 +131,8 @@ static const char *const post_examples[] = {
 static const tn_operation *served_as(const void *given, const tenon_tensor **views)
 {
     const tenon_conv_params *params = given;
+    if (tn_is_mixed(views[CONV_X], views[CONV_W], views[CONV_Y]))
+        return &tn_operation_conv_mixed;
     if (tn_gemm_is_int8(views[CONV_X])) {
         if (params != NULL)
             tn_int8_take_vectors(&params->epilogue, views);
@@ -142,7 +145,7 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 
 static const tn_alternative alternatives[] = {CONV_ALTERNATIVES(CONV_IMAGES, 1 << CONV_W)};
 
-/* The members that the three descriptions share. */
+/* The members that the four descriptions share. */
 #define CONV_OPERATION                                                                             \
     TN_NAMES("tenon_conv_forward"), TN_FIELDS(fields),                                             \
         TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),                                          \
@@ -154,7 +157,7 @@ const tn_operation tn_operation_conv = {
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,
     .family = &tn_conv_family,
-    .operands = {CONV_FIVE_OPERANDS},
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_shape)},
     .operand_count = CONV_OPERANDS,
     .served_as = served_as,
     .reference = tn_conv_reference,
@@ -168,7 +171,7 @@ const tn_operation tn_operation_conv_post = {
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,
     .family = &tn_conv_post_family,
-    .operands = {CONV_FIVE_OPERANDS, POST_OPERANDS},
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_shape), POST_OPERANDS},
     .operand_count = CONV_VIEWS,
     .reference = tn_conv_post_reference,
     .examples = post_examples,
@@ -200,7 +203,7 @@ const tn_operation tn_operation_conv_int8 = {
     TN_PROBLEM(conv_int8_problem),
     .prepare = tn_conv_int8_prepare,
     .family = &tn_conv_int8_family,
-    .operands = {CONV_FIVE_OPERANDS,
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_shape),
                  {.name = "scale of x", .optional = true},
                  {.name = "scale of w", .optional = true},
                  {.name = "scale of y", .optional = true},
@@ -214,10 +217,35 @@ const tn_operation tn_operation_conv_int8 = {
     .examples = int8_examples,
 };
 
+static const char *const mixed_examples[] = {
+    "conv_mixed x=f16:2x3x5x6 w=f16:4x3x2x3 c=f32:2x4x4x4 bias=f32:4 y=f32:2x4x4x4 beta=1",
+    "conv_mixed x=f32:2x19x23x21+3 w=bf16:37x19x3x3 bias=f32:37 y=f32:2x37x23x21 pad_begin=1,1 "
+    "pad_end=1,1 activation=relu",
+    "conv_mixed x=f16:1x64x17x15/16320,1,960,64 w=f32:33x64x1x1 y=f32:1x33x17x15/8415,1,495,33 "
+    "alpha=0.5",
+    "conv_mixed x=bf16:2x12x19x17 w=f16:12x1x3x3 y=f32:2x12x19x17 groups=12 pad_begin=1,1 "
+    "pad_end=1,1",
+    "conv_mixed x=f16:0x3x5x6 w=f16:4x3x2x3 y=f32:0x4x4x4",
+    NULL,
+};
+
+/* A convolution of f32, f16 and bf16 with a result of f32. */
+const tn_operation tn_operation_conv_mixed = {
+    CONV_OPERATION,
+    TN_PROBLEM(conv_mixed_problem),
+    .prepare = tn_conv_mixed_prepare,
+    .family = &tn_conv_mixed_family,
+    .operands = {CONV_FIVE_OPERANDS(tn_conv_shape)},
+    .operand_count = CONV_OPERANDS,
+    .reference = tn_conv_mixed_reference,
+    .examples = mixed_examples,
+};
+
 const tn_operation tn_operation_im2col = {
     TN_NAMES("tenon_im2col"),
     .family = &tn_im2col_family,
-    .operands = {{.name = "x", .image = true}, {.name = "col", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .image = true},
+                 {.name = "col", .role = TN_OUTPUT, .shape = tn_im2col_shape}},
     .operand_count = 2,
     TN_FIELDS(columns_fields),
     TN_PARAMS(im2col_defaults, TENON_IM2COL_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Description (dispatch/operation.h) of tenon_dropout. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/dropout/internal.h"
 #include "ops/registry.h"
 
@@ -40,7 +41,8 @@ static const char *const examples[] = {
 const tn_operation tn_operation_dropout = {
     TN_NAMES("tenon_dropout"),
     .family = &tn_dropout_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = DROPOUT_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(dropout_defaults, TENON_DROPOUT_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_elementwise, tenon_elementwise_chain and tenon_copy.
  */
+#include "ops/common/output_shape.h"
 #include "ops/elementwise/internal.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -184,7 +185,7 @@ const tn_operation tn_operation_elementwise = {
     .family = &tn_elementwise_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
-                 {.name = "d", .role = TN_OUTPUT}},
+                 {.name = "d", .role = TN_OUTPUT, .shape = tn_shape_of_two}},
     .operand_count = ELEMENTWISE_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(elementwise_defaults, TENON_ELEMENTWISE_PARAMS_INIT),
@@ -195,6 +196,13 @@ const tn_operation tn_operation_elementwise = {
     .converts = true,
 };
 
+static bool chain_shape(const void *params, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    (void)params;
+    output->dtype = views[0]->dtype;
+    return tn_shape_broadcast(views, CHAIN_OPERANDS - 1, output);
+}
+
 const tn_operation tn_operation_elementwise_chain = {
     TN_NAMES("tenon_elementwise_chain"),
     .family = &tn_elementwise_chain_family,
@@ -202,7 +210,7 @@ const tn_operation tn_operation_elementwise_chain = {
                  {.name = "x1", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "x2", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "x3", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "y", .role = TN_OUTPUT}},
+                 {.name = "y", .role = TN_OUTPUT, .shape = chain_shape}},
     .operand_count = CHAIN_OPERANDS,
     TN_FIELDS(chain_fields),
     TN_PARAMS(chain_defaults, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT),
@@ -215,7 +223,8 @@ const tn_operation tn_operation_elementwise_chain = {
 const tn_operation tn_operation_copy = {
     TN_NAMES("tenon_copy"),
     .family = &tn_copy_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = COPY_OPERANDS,
     TN_FIELDS(copy_fields),
     TN_PARAMS(copy_defaults, TENON_COPY_PARAMS_INIT),

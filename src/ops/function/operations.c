@@ -1,5 +1,6 @@
 /* Description (dispatch/operation.h) of tenon_function. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/function/internal.h"
 #include "ops/registry.h"
 
@@ -41,7 +42,8 @@ static const char *const examples[] = {
 const tn_operation tn_operation_function = {
     TN_NAMES("tenon_function"),
     .family = &tn_function_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = FUNCTION_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(function_defaults, TENON_FUNCTION_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_gated_forward and tenon_gated_backward. */
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/gated/internal.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -73,7 +74,7 @@ const tn_operation tn_operation_gated = {
     .family = &tn_gated_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
-                 {.name = "y", .role = TN_OUTPUT}},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = GATED_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(gated_defaults, TENON_GATED_PARAMS_INIT),
@@ -90,8 +91,8 @@ const tn_operation tn_operation_gated_backward = {
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
-                 {.name = "da", .role = TN_OUTPUT},
-                 {.name = "db", .role = TN_OUTPUT}},
+                 {.name = "da", .role = TN_OUTPUT, .shape = tn_shape_of_first},
+                 {.name = "db", .role = TN_OUTPUT, .shape = tn_shape_of_second}},
     .operand_count = GATED_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(gated_defaults, TENON_GATED_PARAMS_INIT),

@@ -1,6 +1,7 @@
 /* Descriptions (dispatch/operation.h) of tenon_gather_forward, tenon_gather_backward and
  * tenon_scatter. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/gather/internal.h"
 #include "ops/registry.h"
 
@@ -108,10 +109,41 @@ static const char *const scatter_examples[] = {
     NULL,
 };
 
+/* Appends the dimensions of a view from `first` to before `end`. */
+static bool append_sizes(tenon_tensor *output, const tenon_tensor *view, int64_t first, int64_t end)
+{
+    bool fits = true;
+    for (int64_t d = first; fits && d < end; d++)
+        fits = tn_shape_append(output, view->shape[d]);
+    return fits;
+}
+
+static bool gather_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_gather_params *params = given;
+    const tenon_tensor *x = views[GATHER_FROM], *indices = views[GATHER_INDICES];
+    uint32_t axis;
+    if (!tn_shape_axis(params->axis, x->rank, &axis))
+        return false;
+    if (params->mode == TENON_INDEX_ELEMENTS)
+        return tn_shape_set(output, x->dtype, indices->rank, indices->shape);
+    if (params->mode == TENON_INDEX_TUPLES) {
+        const uint32_t last = indices->rank - 1;
+        return indices->rank > axis && indices->shape[last] <= x->rank - axis &&
+               tn_shape_set(output, x->dtype, last, indices->shape) &&
+               append_sizes(output, x, axis + indices->shape[last], x->rank);
+    }
+    return tn_shape_set(output, x->dtype, axis, x->shape) &&
+           append_sizes(output, indices, 0, indices->rank) &&
+           append_sizes(output, x, axis + 1, x->rank);
+}
+
 const tn_operation tn_operation_gather = {
     TN_NAMES("tenon_gather_forward"),
     .family = &tn_gather_family,
-    .operands = {{.name = "x"}, {.name = "indices"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "indices"},
+                 {.name = "y", .role = TN_OUTPUT, .shape = gather_shape}},
     .operand_count = GATHER_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(gather_defaults, TENON_GATHER_PARAMS_INIT),

@@ -1,7 +1,9 @@
 /* Descriptions of tenon_gemm and tenon_gemm_ragged; see dispatch/operation.h. */
 #include "base/sized.h"
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/gemm/int8.h"
+#include "ops/gemm/mixed.h"
 #include "ops/gemm/ragged.h"
 #include "ops/registry.h"
 
@@ -52,6 +54,8 @@ static const char *const gemm_examples[] = {
 static const tn_operation *served_as(const void *given, const tenon_tensor **views)
 {
     const tenon_gemm_params *params = given;
+    if (tn_is_mixed(views[GEMM_A], views[GEMM_B], views[GEMM_D]))
+        return &tn_operation_gemm_mixed;
     if (!tn_gemm_is_int8(views[GEMM_A]))
         return params != NULL && tn_epilogue_post_views(&params->epilogue, views + GEMM_POST)
                    ? &tn_operation_gemm_post
@@ -70,12 +74,39 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 static const tn_alternative gemm_alternatives[] = {
     STORED("a", GEMM_A), STORED("b", GEMM_B), {.condition = NULL}};
 
+static bool product_shape(const void *params, const tenon_tensor *const *views,
+                          tenon_tensor *output)
+{
+    tenon_tensor a = *views[GEMM_A], b = *views[GEMM_B];
+    const tenon_tensor *const batches[] = {&a, &b};
+    (void)params;
+    if (a.rank < 2 || b.rank < 2)
+        return false;
+    a.rank -= 2;
+    b.rank -= 2;
+    output->dtype = tn_gemm_is_int8(&a)  ? TENON_DTYPE_I32
+                    : a.dtype == b.dtype ? a.dtype
+                                         : TENON_DTYPE_F32;
+    return tn_shape_broadcast(batches, 2, output) && tn_shape_append(output, a.shape[a.rank]) &&
+           tn_shape_append(output, b.shape[b.rank + 1]);
+}
+
+static bool ragged_shape(const void *params, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_tensor *a = views[0], *b = views[1];
+    (void)params;
+    if (a->rank != 2 || b->rank != 3)
+        return false;
+    const int64_t shape[] = {a->shape[0], b->shape[2]};
+    return tn_shape_set(output, a->dtype, 2, shape);
+}
+
 /* The operands that all products share, and the members of the descriptions of tenon_gemm. */
 #define GEMM_FIVE_OPERANDS                                                                         \
     {.name = "a"}, {.name = "b"}, {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},       \
         {.name = "bias", .optional = true},                                                        \
     {                                                                                              \
-        .name = "d", .role = TN_OUTPUT                                                             \
+        .name = "d", .role = TN_OUTPUT, .shape = product_shape                                     \
     }
 #define GEMM_OPERATION                                                                             \
     TN_NAMES("tenon_gemm"), TN_FIELDS(gemm_fields),                                                \
@@ -160,6 +191,29 @@ const tn_operation tn_operation_gemm_int8 = {
     .examples = int8_examples,
 };
 
+static const char *const mixed_examples[] = {
+    "gemm_mixed a=f16:4x5 b=f16:5x6 c=f32:4x6 bias=f32:6 d=f32:4x6 beta=1",
+    "gemm_mixed a=f32:2x37x291 b=bf16:291x131 d=f32:2x37x131 activation=relu",
+    ("gemm_mixed a=bf16:131x300/1,140 b=bf16:300x133/1,301 bias=f32:131x1 d=f32:131x133/140,1+5 "
+     "alpha=0.5 activation=sigmoid"),
+    "gemm_mixed a=f16:33x70/151,2 b=bf16:70x35/80,2 c=@d d=f32:33x35/1,40 beta=2",
+    "gemm_mixed a=f32:1x700 b=f16:700x300 d=f32:1x300",
+    "gemm_mixed a=f16:0x5 b=f32:5x6 d=f32:0x6",
+    NULL,
+};
+
+/* A product of f32, f16 and bf16 with a result of f32. */
+const tn_operation tn_operation_gemm_mixed = {
+    GEMM_OPERATION,
+    .family = &tn_gemm_mixed_family,
+    .operands = {GEMM_FIVE_OPERANDS},
+    .operand_count = GEMM_OPERANDS,
+    TN_PROBLEM(gemm_mixed_problem),
+    .prepare = tn_gemm_mixed_prepare,
+    .reference = tn_gemm_mixed_reference,
+    .examples = mixed_examples,
+};
+
 static const tn_field ragged_fields[] = {TN_FLAGS_FIELD(tenon_gemm_ragged_params),
                                          TN_EPILOGUE_FIELDS(tenon_gemm_ragged_params, epilogue)};
 
@@ -207,7 +261,7 @@ const tn_operation tn_operation_gemm_ragged = {
                  {.name = "offsets"},
                  {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "d", .read = true, .role = TN_OUTPUT}},
+                 {.name = "d", .read = true, .role = TN_OUTPUT, .shape = ragged_shape}},
     .operand_count = RAGGED_OPERANDS,
     TN_FIELDS(ragged_fields),
     TN_PARAMS(ragged_defaults, TENON_GEMM_RAGGED_PARAMS_INIT),

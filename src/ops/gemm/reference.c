@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "check/host.h"
 #include "ops/gemm/matrix.h"
+#include "ops/gemm/mixed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,9 @@
 #define CUT_OFF 2.5
 /* (1 + 2^-11)^2 - 1: both factors keep 11 bits. */
 #define TF32_ERROR (0x1p-10 + 0x1p-22)
+
+/* Magnitude below which gemm/mfma may flush factors of f16 to zero. */
+#define MFMA_FLUSHED 0x1p-14
 
 /* All operands in double precision, broadcast to d's batch. */
 typedef struct dense_operands {
@@ -38,7 +42,7 @@ static void choose_bound(const tenon_gemm_params *params, tenon_dtype dtype, den
     x->per_product = units || rounds ? CUT_OFF : 1;
     x->input_error = rounds ? TF32_ERROR : 0;
     x->flushed =
-        units && dtype == TENON_DTYPE_F16 && tn_is_solver(solver, &tn_gemm_mfma) ? 0x1p-14 : 0;
+        units && dtype == TENON_DTYPE_F16 && tn_is_solver(solver, &tn_gemm_mfma) ? MFMA_FLUSHED : 0;
 }
 
 double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
@@ -131,9 +135,11 @@ bool tn_gemm_post_reference(const void *given, const tenon_tensor *const *v, tn_
            tn_post_reference(v[GEMM_D], v + GEMM_POST, results);
 }
 
-bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
+/* Computes the reference, with at least `per_product` roundings for each product, and factors below
+ * `flushed` flushed to zero. */
+static bool reference_of(const tenon_gemm_params *params, const tenon_tensor *const *v,
+                         double per_product, double flushed, tn_bounded *results)
 {
-    const tenon_gemm_params *params = given;
     const tenon_tensor *a = v[GEMM_A], *bias = v[GEMM_BIAS], *d = v[GEMM_D];
     int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1],
             batches = 1;
@@ -146,6 +152,8 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
                         .n = n,
                         .k = k};
     choose_bound(params, d->dtype, &x);
+    x.per_product = fmax(x.per_product, per_product);
+    x.flushed = fmax(x.flushed, flushed);
     for (uint32_t i = 0; i + 2 < d->rank; i++)
         batches *= d->shape[i];
     bool whole =
@@ -158,4 +166,19 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
     free(x.c);
     free(x.bias);
     return whole;
+}
+
+bool tn_gemm_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
+{
+    return reference_of(params, v, 1, 0, results);
+}
+
+/* Both solvers are compound, so any solver of gemm may compute the sums: those on matrix units have
+ * the largest bounds. Factors of two 16-bit types are converted first. */
+bool tn_gemm_mixed_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
+{
+    tenon_gemm_params product = *(const tenon_gemm_params *)given;
+    const bool halves = v[GEMM_A]->dtype == TENON_DTYPE_F16 && v[GEMM_B]->dtype == TENON_DTYPE_F16;
+    product.solver = NULL;
+    return reference_of(&product, v, CUT_OFF, halves ? MFMA_FLUSHED : 0, results);
 }

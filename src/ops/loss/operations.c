@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of the losses and their gradients. */
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
 
@@ -132,10 +133,32 @@ static const char *const mse_backward_examples[] = {
     NULL,
 };
 
+static bool cross_entropy_shape(const void *given, const tenon_tensor *const *views,
+                                tenon_tensor *output)
+{
+    const tenon_cross_entropy_params *params = given;
+    const tenon_tensor *x = views[0];
+    uint32_t axis;
+    if (!tn_shape_axis(params->axis, x->rank, &axis))
+        return false;
+    tn_shape_set(output, x->dtype, axis, x->shape);
+    for (uint32_t d = axis + 1; d < x->rank; d++)
+        output->shape[output->rank++] = x->shape[d];
+    return true;
+}
+
+static bool mse_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_mse_params *params = given;
+    return tn_reduced_shape(params->axis_count, params->axes, views[0], output);
+}
+
 const tn_operation tn_operation_cross_entropy = {
     TN_NAMES("tenon_cross_entropy_forward"),
     .family = &tn_cross_entropy_family,
-    .operands = {{.name = "logits"}, {.name = "labels"}, {.name = "loss", .role = TN_OUTPUT}},
+    .operands = {{.name = "logits"},
+                 {.name = "labels"},
+                 {.name = "loss", .role = TN_OUTPUT, .shape = cross_entropy_shape}},
     .operand_count = CROSS_ENTROPY_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
@@ -153,7 +176,7 @@ const tn_operation tn_operation_cross_entropy_backward = {
     .operands = {{.name = "logits", .role = TN_INPUT_OR_SAME},
                  {.name = "labels"},
                  {.name = "dloss", .optional = true},
-                 {.name = "dlogits", .role = TN_OUTPUT}},
+                 {.name = "dlogits", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = CROSS_ENTROPY_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
@@ -168,7 +191,9 @@ const tn_operation tn_operation_cross_entropy_backward = {
 const tn_operation tn_operation_mse = {
     TN_NAMES("tenon_mse_forward"),
     .family = &tn_mse_family,
-    .operands = {{.name = "x"}, {.name = "t"}, {.name = "loss", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "t"},
+                 {.name = "loss", .role = TN_OUTPUT, .shape = mse_shape}},
     .operand_count = MSE_OPERANDS,
     TN_FIELDS(mse_fields),
     TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),
@@ -185,7 +210,7 @@ const tn_operation tn_operation_mse_backward = {
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "t", .role = TN_INPUT_OR_SAME},
                  {.name = "dloss", .optional = true},
-                 {.name = "dx", .role = TN_OUTPUT}},
+                 {.name = "dx", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = MSE_BACKWARD_OPERANDS,
     TN_FIELDS(mse_fields),
     TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_lrn_forward and tenon_lrn_backward. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/lrn/internal.h"
 #include "ops/registry.h"
 
@@ -54,7 +55,7 @@ static const char *const examples[] = {
 const tn_operation tn_operation_lrn = {
     TN_NAMES("tenon_lrn_forward"),
     .family = &tn_lrn_family,
-    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = LRN_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(lrn_defaults, TENON_LRN_PARAMS_INIT),
@@ -75,7 +76,9 @@ static const char *const backward_examples[] = {
 const tn_operation tn_operation_lrn_backward = {
     TN_NAMES("tenon_lrn_backward"),
     .family = &tn_lrn_backward_family,
-    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dx", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "dy"},
+                 {.name = "dx", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = LRN_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(lrn_defaults, TENON_LRN_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of normalization and its gradient. */
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
 
@@ -177,6 +178,42 @@ static const char *const inference_backward_examples[] = {
     NULL,
 };
 
+/* Returns the number of dimensions of x before the sets of a layer or RMS normalization. */
+static uint32_t dimensions_before(const tenon_norm_params *params, const tenon_tensor *x)
+{
+    return x->rank > params->dimensions ? x->rank - params->dimensions : 0;
+}
+
+static bool statistics_shape(const void *given, const tenon_tensor *const *views,
+                             tenon_tensor *output)
+{
+    const tenon_norm_params *params = given;
+    const tenon_tensor *x = views[0];
+    const tenon_dtype dtype = tn_sum_dtype(x->dtype);
+    if (params->kind == TENON_NORM_LAYER || params->kind == TENON_NORM_RMS)
+        return tn_shape_set(output, dtype, dimensions_before(params, x), x->shape);
+    if (x->rank < 2)
+        return false;
+    if (params->kind == TENON_NORM_BATCH)
+        return tn_shape_set(output, dtype, 1, x->shape + 1);
+    const int64_t shape[] = {x->shape[0],
+                             params->kind == TENON_NORM_GROUP ? params->groups : x->shape[1]};
+    return tn_shape_set(output, dtype, 2, shape);
+}
+
+static bool gamma_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_norm_params *params = given;
+    const tenon_tensor *x = views[0], *gamma = views[NORM_BACKWARD_GAMMA];
+    if (gamma != NULL)
+        return tn_shape_set(output, gamma->dtype, gamma->rank, gamma->shape);
+    if (params->kind == TENON_NORM_LAYER || params->kind == TENON_NORM_RMS) {
+        const uint32_t before = dimensions_before(params, x);
+        return tn_shape_set(output, x->dtype, x->rank - before, x->shape + before);
+    }
+    return x->rank >= 2 && tn_shape_set(output, x->dtype, 1, x->shape + 1);
+}
+
 const tn_operation tn_operation_norm = {
     TN_NAMES("tenon_norm_forward"),
     .family = &tn_norm_family,
@@ -184,9 +221,9 @@ const tn_operation tn_operation_norm = {
         {{.name = "x", .image = true, .role = TN_INPUT_OR_SAME},
          {.name = "gamma", .optional = true},
          {.name = "beta", .optional = true},
-         {.name = "y", .image = true, .role = TN_OUTPUT},
-         {.name = "mean", .optional = true, .role = TN_OWN_OUTPUT},
-         {.name = "rstd", .optional = true, .role = TN_OWN_OUTPUT},
+         {.name = "y", .image = true, .role = TN_OUTPUT, .shape = tn_shape_of_first},
+         {.name = "mean", .optional = true, .role = TN_OWN_OUTPUT, .shape = statistics_shape},
+         {.name = "rstd", .optional = true, .role = TN_OWN_OUTPUT, .shape = statistics_shape},
          {.name = "running_mean", .optional = true, .read = true, .role = TN_OWN_OUTPUT},
          {.name = "running_variance", .optional = true, .read = true, .role = TN_OWN_OUTPUT}},
     .operand_count = NORM_FORWARD_OPERANDS,
@@ -207,7 +244,7 @@ const tn_operation tn_operation_norm_inference = {
                  {.name = "beta", .optional = true},
                  {.name = "mean"},
                  {.name = "variance"},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
+                 {.name = "y", .image = true, .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = NORM_INFERENCE_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
@@ -226,9 +263,13 @@ const tn_operation tn_operation_norm_backward = {
                  {.name = "gamma", .optional = true},
                  {.name = "mean", .optional = true},
                  {.name = "rstd"},
-                 {.name = "dx", .image = true, .optional = true, .role = TN_OPTIONAL_OUTPUT},
-                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT},
-                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT}},
+                 {.name = "dx",
+                  .image = true,
+                  .optional = true,
+                  .role = TN_OPTIONAL_OUTPUT,
+                  .shape = tn_shape_of_first},
+                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT, .shape = gamma_shape},
+                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT, .shape = gamma_shape}},
     .operand_count = NORM_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
@@ -247,9 +288,13 @@ const tn_operation tn_operation_norm_inference_backward = {
                  {.name = "gamma", .optional = true},
                  {.name = "mean", .optional = true},
                  {.name = "variance"},
-                 {.name = "dx", .image = true, .optional = true, .role = TN_OPTIONAL_OUTPUT},
-                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT},
-                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT}},
+                 {.name = "dx",
+                  .image = true,
+                  .optional = true,
+                  .role = TN_OPTIONAL_OUTPUT,
+                  .shape = tn_shape_of_first},
+                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT, .shape = gamma_shape},
+                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT, .shape = gamma_shape}},
     .operand_count = NORM_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of the optimizers, tenon_square_sum and tenon_clip. */
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 
@@ -284,7 +285,8 @@ const tn_operation tn_operation_adam_guarded = {
 const tn_operation tn_operation_square_sum = {
     TN_NAMES("tenon_square_sum"),
     .family = &tn_square_sum_family,
-    .operands = {{.name = "x"}, {.name = "sum", .read = true, .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "sum", .read = true, .role = TN_OUTPUT, .shape = tn_shape_one_sum}},
     .operand_count = SQUARE_SUM_OPERANDS,
     TN_FIELDS(square_sum_fields),
     TN_PARAMS(square_sum_defaults, TENON_SQUARE_SUM_PARAMS_INIT),

@@ -1,6 +1,7 @@
 /* Descriptions (dispatch/operation.h) of tenon_nonfinite and tenon_loss_scale. */
 #include "base/dtype.h"
 #include "check/case.h"
+#include "ops/common/output_shape.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 
@@ -55,7 +56,8 @@ static const char *const nonfinite_examples[] = {
 const tn_operation tn_operation_nonfinite = {
     TN_NAMES("tenon_nonfinite"),
     .family = &tn_nonfinite_family,
-    .operands = {{.name = "x"}, {.name = "flag", .read = true, .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "flag", .read = true, .role = TN_OUTPUT, .shape = tn_shape_one_i32}},
     .operand_count = NONFINITE_OPERANDS,
     TN_FIELDS(nonfinite_fields),
     TN_PARAMS(nonfinite_defaults, TENON_NONFINITE_PARAMS_INIT),

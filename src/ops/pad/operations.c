@@ -1,5 +1,7 @@
 /* Description (dispatch/operation.h) of tenon_pad_forward. */
+#include "base/checked.h"
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/pad/internal.h"
 #include "ops/registry.h"
 
@@ -43,10 +45,20 @@ static const char *const examples[] = {
     NULL,
 };
 
+static bool pad_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_pad_params *params = given;
+    bool fits = tn_shape_of_first(params, views, output);
+    for (uint32_t d = 0; fits && d < output->rank; d++)
+        fits = tn_add_i64(output->shape[d], params->begin[d], &output->shape[d]) &&
+               tn_add_i64(output->shape[d], params->end[d], &output->shape[d]);
+    return fits;
+}
+
 const tn_operation tn_operation_pad = {
     TN_NAMES("tenon_pad_forward"),
     .family = &tn_pad_family,
-    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = pad_shape}},
     .operand_count = PAD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(pad_defaults, TENON_PAD_PARAMS_INIT),

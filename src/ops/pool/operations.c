@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_pool_forward and tenon_pool_backward. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/pool/internal.h"
 #include "ops/registry.h"
 
@@ -65,12 +66,43 @@ static const char *const forward_examples[] = {
     NULL,
 };
 
+static bool pool_shape(const void *params, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_tensor *x = views[0];
+    bool fits = x->rank >= 3 && x->rank <= 2 + TENON_MAX_SPATIAL &&
+                tn_shape_set(output, x->dtype, x->rank, x->shape);
+    for (uint32_t d = 2; fits && d < x->rank; d++) {
+        output->shape[d] = tenon_pool_output_size(params, d - 2, x->shape[d]);
+        fits = output->shape[d] >= 0;
+    }
+    return fits;
+}
+
+static bool pool_indices_shape(const void *params, const tenon_tensor *const *views,
+                               tenon_tensor *output)
+{
+    const bool fits = pool_shape(params, views, output);
+    output->dtype = TENON_DTYPE_I32;
+    return fits;
+}
+
+/* Only x, which not every kind reads, has the shape of dx. */
+static bool pool_dx_shape(const void *params, const tenon_tensor *const *views,
+                          tenon_tensor *output)
+{
+    return views[0] != NULL && tn_shape_of_first(params, views, output);
+}
+
 const tn_operation tn_operation_pool = {
     TN_NAMES("tenon_pool_forward"),
     .family = &tn_pool_family,
     .operands = {{.name = "x", .image = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT},
-                 {.name = "indices", .image = true, .optional = true, .role = TN_OPTIONAL_OUTPUT}},
+                 {.name = "y", .image = true, .role = TN_OUTPUT, .shape = pool_shape},
+                 {.name = "indices",
+                  .image = true,
+                  .optional = true,
+                  .role = TN_OPTIONAL_OUTPUT,
+                  .shape = pool_indices_shape}},
     .operand_count = POOL_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
@@ -102,7 +134,7 @@ const tn_operation tn_operation_pool_backward = {
     .operands = {{.name = "x", .image = true, .optional = true},
                  {.name = "dy", .image = true},
                  {.name = "indices", .image = true, .optional = true},
-                 {.name = "dx", .image = true, .role = TN_OUTPUT}},
+                 {.name = "dx", .image = true, .role = TN_OUTPUT, .shape = pool_dx_shape}},
     .operand_count = POOL_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),

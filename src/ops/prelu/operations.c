@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_prelu_forward and tenon_prelu_backward. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/prelu/internal.h"
 #include "ops/registry.h"
 
@@ -65,7 +66,7 @@ const tn_operation tn_operation_prelu = {
     .family = &tn_prelu_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "slope", .role = TN_INPUT_OR_SAME},
-                 {.name = "y", .role = TN_OUTPUT}},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = PRELU_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(prelu_defaults, TENON_PRELU_PARAMS_INIT),
@@ -81,8 +82,8 @@ const tn_operation tn_operation_prelu_backward = {
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "slope", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
-                 {.name = "dx", .role = TN_OUTPUT},
-                 {.name = "dslope", .role = TN_OUTPUT}},
+                 {.name = "dx", .role = TN_OUTPUT, .shape = tn_shape_of_first},
+                 {.name = "dslope", .role = TN_OUTPUT, .shape = tn_shape_of_second}},
     .operand_count = PRELU_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(prelu_defaults, TENON_PRELU_PARAMS_INIT),

@@ -1,6 +1,7 @@
 /* Descriptions (dispatch/operation.h) of tenon_bernoulli, tenon_categorical and tenon_permutation.
  */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/random/internal.h"
 #include "ops/registry.h"
 
@@ -102,7 +103,7 @@ static const char *const permutation_examples[] = {
 const tn_operation tn_operation_bernoulli = {
     TN_NAMES("tenon_bernoulli"),
     .family = &tn_bernoulli_family,
-    .operands = {{.name = "p"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "p"}, {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = DRAW_OPERANDS,
     TN_FIELDS(bernoulli_fields),
     TN_PARAMS(bernoulli_defaults, TENON_BERNOULLI_PARAMS_INIT),
@@ -112,10 +113,18 @@ const tn_operation tn_operation_bernoulli = {
     .examples = bernoulli_examples,
 };
 
+static bool categorical_shape(const void *params, const tenon_tensor *const *views,
+                              tenon_tensor *output)
+{
+    (void)params;
+    return views[0]->rank > 0 &&
+           tn_shape_set(output, TENON_DTYPE_I32, views[0]->rank - 1, views[0]->shape);
+}
+
 const tn_operation tn_operation_categorical = {
     TN_NAMES("tenon_categorical"),
     .family = &tn_categorical_family,
-    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = categorical_shape}},
     .operand_count = DRAW_OPERANDS,
     TN_FIELDS(categorical_fields),
     TN_PARAMS(categorical_defaults, TENON_CATEGORICAL_PARAMS_INIT),

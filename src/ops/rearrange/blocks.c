@@ -4,6 +4,7 @@
 #include "check/bounds.h"
 #include "check/host.h"
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
 
@@ -312,19 +313,50 @@ static const char *const shuffle_examples[] = {
     NULL,
 };
 
-#define COPY_DESCRIPTION                                                                           \
-    .family = &tn_copy_family, .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},      \
+static bool blocks_shape(const tenon_blocks_params *params, const tenon_tensor *x, bool to_depth,
+                         tenon_tensor *output)
+{
+    const int64_t block = params->block;
+    int64_t area;
+    if (x->rank != 4 || block < 1 || !tn_mul_i64(block, block, &area) ||
+        !tn_shape_set(output, x->dtype, 4, x->shape))
+        return false;
+    int64_t *shape = output->shape;
+    if (to_depth) {
+        shape[2] /= block;
+        shape[3] /= block;
+        return tn_mul_i64(shape[1], area, &shape[1]);
+    }
+    shape[1] /= area;
+    return tn_mul_i64(shape[2], block, &shape[2]) && tn_mul_i64(shape[3], block, &shape[3]);
+}
+
+static bool depth_to_space_shape(const void *params, const tenon_tensor *const *views,
+                                 tenon_tensor *output)
+{
+    return blocks_shape(params, views[0], false, output);
+}
+
+static bool space_to_depth_shape(const void *params, const tenon_tensor *const *views,
+                                 tenon_tensor *output)
+{
+    return blocks_shape(params, views[0], true, output);
+}
+
+#define COPY_DESCRIPTION(shape_rule)                                                               \
+    .family = &tn_copy_family,                                                                     \
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = (shape_rule)}},          \
     .operand_count = COPY_OPERANDS, TN_PROBLEM(tn_pointwise_problem), .converts = true
 
 const tn_operation tn_operation_depth_to_space = {
-    TN_NAMES("tenon_depth_to_space"),  COPY_DESCRIPTION,
+    TN_NAMES("tenon_depth_to_space"),  COPY_DESCRIPTION(depth_to_space_shape),
     TN_FIELDS(blocks_fields),          TN_PARAMS(blocks_defaults, TENON_BLOCKS_PARAMS_INIT),
     .prepare = depth_to_space_prepare, .reference = depth_to_space_reference,
     .examples = depth_examples,
 };
 
 const tn_operation tn_operation_space_to_depth = {
-    TN_NAMES("tenon_space_to_depth"),  COPY_DESCRIPTION,
+    TN_NAMES("tenon_space_to_depth"),  COPY_DESCRIPTION(space_to_depth_shape),
     TN_FIELDS(blocks_fields),          TN_PARAMS(blocks_defaults, TENON_BLOCKS_PARAMS_INIT),
     .prepare = space_to_depth_prepare, .reference = space_to_depth_reference,
     .examples = space_examples,
@@ -332,7 +364,7 @@ const tn_operation tn_operation_space_to_depth = {
 
 const tn_operation tn_operation_channel_shuffle = {
     TN_NAMES("tenon_channel_shuffle"),
-    COPY_DESCRIPTION,
+    COPY_DESCRIPTION(tn_shape_of_first),
     TN_FIELDS(shuffle_fields),
     TN_PARAMS(shuffle_defaults, TENON_CHANNEL_SHUFFLE_PARAMS_INIT),
     .prepare = channel_shuffle_prepare,

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of rearrangements. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/rearrange/internal.h"
 #include "ops/registry.h"
 
@@ -143,7 +144,7 @@ static const char *const one_hot_examples[] = {
 const tn_operation tn_operation_rearrange = {
     TN_NAMES("tenon_rearrange"),
     .family = &tn_rearrange_family,
-    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = REARRANGE_OPERANDS,
     TN_FIELDS(rearrange_fields),
     TN_PARAMS(rearrange_defaults, TENON_REARRANGE_PARAMS_INIT),
@@ -157,7 +158,8 @@ const tn_operation tn_operation_rearrange = {
 const tn_operation tn_operation_triangle = {
     TN_NAMES("tenon_triangle"),
     .family = &tn_rearrange_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = REARRANGE_OPERANDS,
     TN_FIELDS(triangle_fields),
     TN_PARAMS(triangle_defaults, TENON_TRIANGLE_PARAMS_INIT),
@@ -172,7 +174,9 @@ const tn_operation tn_operation_triangle = {
 const tn_operation tn_operation_reverse_lengths = {
     TN_NAMES("tenon_reverse_lengths"),
     .family = &tn_rearrange_family,
-    .operands = {{.name = "x"}, {.name = "lengths"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"},
+                 {.name = "lengths"},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = REVERSE_OPERANDS,
     TN_FIELDS(reverse_fields),
     TN_PARAMS(reverse_defaults, TENON_REVERSE_LENGTHS_PARAMS_INIT),

@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_reduce and tenon_moments. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/reduce/internal.h"
 #include "ops/registry.h"
 
@@ -72,10 +73,25 @@ static const char *const moments_examples[] = {
     NULL,
 };
 
+static bool moments_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_reduce_params *params = given;
+    return tn_reduced_shape(params->axis_count, params->axes, views[REDUCE_X], output);
+}
+
+static bool reduce_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_reduce_params *params = given;
+    if (params->kind >= TN_REDUCE_KINDS || !moments_shape(params, views, output))
+        return false;
+    output->dtype = tn_reduce_result(params->kind, views[REDUCE_X]->dtype);
+    return true;
+}
+
 const tn_operation tn_operation_reduce = {
     TN_NAMES("tenon_reduce"),
     .family = &tn_reduce_family,
-    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT, .shape = reduce_shape}},
     .operand_count = REDUCE_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(reduce_defaults, TENON_REDUCE_PARAMS_INIT),
@@ -90,8 +106,8 @@ const tn_operation tn_operation_moments = {
     TN_NAMES("tenon_moments"),
     .family = &tn_reduce_family,
     .operands = {{.name = "x"},
-                 {.name = "mean", .role = TN_OUTPUT},
-                 {.name = "variance", .role = TN_OUTPUT}},
+                 {.name = "mean", .role = TN_OUTPUT, .shape = moments_shape},
+                 {.name = "variance", .role = TN_OUTPUT, .shape = moments_shape}},
     .operand_count = MOMENTS_OPERANDS,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(moments_defaults),

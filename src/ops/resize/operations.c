@@ -1,7 +1,10 @@
 /* Descriptions (dispatch/operation.h) of tenon_resize_forward and tenon_resize_backward. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/resize/internal.h"
+
+#include <math.h>
 
 static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
 static const char *const coordinates[] = {
@@ -86,10 +89,27 @@ static const char *const examples[] = {
     NULL,
 };
 
+static bool resize_shape(const void *given, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    const tenon_resize_params *params = given;
+    const tenon_tensor *x = views[0];
+    if (x->rank < 3 || x->rank > 2 + TENON_MAX_SPATIAL ||
+        !tn_shape_set(output, x->dtype, x->rank, x->shape))
+        return false;
+    for (uint32_t d = 2; d < x->rank; d++) {
+        const double size = floor((double)x->shape[d] * params->scales[d - 2]);
+        if (!(params->scales[d - 2] > 0 && size < (double)(INT64_C(1) << 53)))
+            return false;
+        output->shape[d] = (int64_t)size;
+    }
+    return true;
+}
+
 const tn_operation tn_operation_resize = {
     TN_NAMES("tenon_resize_forward"),
     .family = &tn_resize_family,
-    .operands = {{.name = "x", .image = true}, {.name = "y", .image = true, .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .image = true},
+                 {.name = "y", .image = true, .role = TN_OUTPUT, .shape = resize_shape}},
     .operand_count = RESIZE_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(resize_defaults, TENON_RESIZE_PARAMS_INIT),

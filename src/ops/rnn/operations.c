@@ -1,4 +1,5 @@
 /* Descriptions (dispatch/operation.h) of recurrent layers and their gradient. */
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/rnn/internal.h"
 
@@ -102,14 +103,57 @@ static const char *const examples[] = {
     NULL,
 };
 
+/* Sets the shape of an output of a layer, or of its gradient, whose sizes have been derived. */
+static bool shape_of(const tenon_rnn_params *params, rnn_shape which, const rnn_sizes *sizes,
+                     bool projects, tenon_dtype dtype, tenon_tensor *output)
+{
+    int64_t shape[RNN_RANK];
+    const uint32_t rank = tn_rnn_shape(which, tn_rnn_cell(params), sizes, projects, shape);
+    return tn_shape_set(output, tn_rnn_dtype(which, dtype), rank, shape);
+}
+
+static bool layer_shape(const void *params, const tenon_tensor *const *views, rnn_shape which,
+                        tenon_tensor *output)
+{
+    const tenon_tensor *x = views[RNN_X];
+    if (x->rank != 3 || views[RNN_W]->rank != 3 || views[RNN_R]->rank != 3)
+        return false;
+    const rnn_sizes sizes = tn_rnn_sizes(params, views);
+    return shape_of(params, which, &sizes, views[RNN_PROJECTION] != NULL, x->dtype, output);
+}
+
+static bool data_shape(const void *params, const tenon_tensor *const *views, rnn_shape which,
+                       tenon_tensor *output)
+{
+    const tenon_tensor *y = views[RNN_DATA_Y];
+    if (y->rank != 4 || views[RNN_DATA_W]->rank != 3 || views[RNN_DATA_R]->rank != 3)
+        return false;
+    const rnn_sizes sizes = tn_rnn_data_sizes(params, views);
+    return shape_of(params, which, &sizes, views[RNN_DATA_PROJECTION] != NULL, y->dtype, output);
+}
+
+#define SHAPE_RULE(name, of, which)                                                                \
+    static bool name(const void *params, const tenon_tensor *const *views, tenon_tensor *output)   \
+    {                                                                                              \
+        return of(params, views, which, output);                                                   \
+    }
+SHAPE_RULE(y_shape, layer_shape, RNN_SHAPE_Y)
+SHAPE_RULE(hn_shape, layer_shape, RNN_SHAPE_H0)
+SHAPE_RULE(cn_shape, layer_shape, RNN_SHAPE_C0)
+SHAPE_RULE(reserve_shape, layer_shape, RNN_SHAPE_RESERVE)
+SHAPE_RULE(dx_shape, data_shape, RNN_SHAPE_X)
+SHAPE_RULE(dh0_shape, data_shape, RNN_SHAPE_H0)
+SHAPE_RULE(dc0_shape, data_shape, RNN_SHAPE_C0)
+SHAPE_RULE(dgates_shape, data_shape, RNN_SHAPE_DGATES)
+
 #define OPTIONAL(name)                                                                             \
     {                                                                                              \
         name, .optional = true                                                                     \
     }
 
-#define OPTIONAL_OUTPUT(name)                                                                      \
+#define OPTIONAL_OUTPUT(name, rule)                                                                \
     {                                                                                              \
-        name, .optional = true, .role = TN_OPTIONAL_OUTPUT                                         \
+        name, .optional = true, .role = TN_OPTIONAL_OUTPUT, .shape = (rule)                        \
     }
 
 const tn_operation tn_operation_rnn = {
@@ -125,10 +169,10 @@ const tn_operation tn_operation_rnn = {
                  OPTIONAL("lengths"),
                  OPTIONAL("h0"),
                  OPTIONAL("c0"),
-                 {.name = "y", .role = TN_OUTPUT},
-                 OPTIONAL_OUTPUT("hn"),
-                 OPTIONAL_OUTPUT("cn"),
-                 OPTIONAL_OUTPUT("reserve")},
+                 {.name = "y", .role = TN_OUTPUT, .shape = y_shape},
+                 OPTIONAL_OUTPUT("hn", hn_shape),
+                 OPTIONAL_OUTPUT("cn", cn_shape),
+                 OPTIONAL_OUTPUT("reserve", reserve_shape)},
     .operand_count = RNN_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(rnn_defaults, TENON_RNN_PARAMS_INIT),
@@ -156,10 +200,10 @@ const tn_operation tn_operation_rnn_backward_data = {
                  OPTIONAL("dy"),
                  OPTIONAL("dhn"),
                  OPTIONAL("dcn"),
-                 OPTIONAL_OUTPUT("dx"),
-                 OPTIONAL_OUTPUT("dh0"),
-                 OPTIONAL_OUTPUT("dc0"),
-                 {.name = "dgates", .role = TN_OUTPUT}},
+                 OPTIONAL_OUTPUT("dx", dx_shape),
+                 OPTIONAL_OUTPUT("dh0", dh0_shape),
+                 OPTIONAL_OUTPUT("dc0", dc0_shape),
+                 {.name = "dgates", .role = TN_OUTPUT, .shape = dgates_shape}},
     .operand_count = RNN_DATA_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(rnn_defaults, TENON_RNN_PARAMS_INIT),

@@ -9,6 +9,7 @@
 #include <tenon/roi_align.h>
 
 enum { ROI_X, ROI_ROIS, ROI_INDICES, ROI_Y, ROI_OPERANDS };
+enum { ROI_DY, ROI_DX = ROI_Y }; /* of the gradient, with the same number of operands */
 
 /* The canonical problem. */
 typedef struct roi_problem {
@@ -22,14 +23,30 @@ typedef struct roi_problem {
     int64_t rois[2], indices;
 } roi_problem;
 
-extern const tn_family tn_roi_align_family;
-extern const tn_solver tn_roi_align_items;
+extern const tn_family tn_roi_align_family, tn_roi_align_backward_family;
+extern const tn_solver tn_roi_align_items, tn_roi_align_backward_items;
 
-tn_prepare_function tn_roi_align_prepare;
+/* The tensors of a call, with the names of x and y, which are dx and dy in the gradient. */
+typedef struct roi_views {
+    const char *x_name, *y_name;
+    const tenon_tensor *x, *rois, *indices, *y;
+} roi_views;
+
+/* Checks a call and fills in its problem. */
+tenon_status tn_roi_take(const tn_call *call, const tenon_roi_align_params *params,
+                         const roi_views *views, roi_problem *problem);
+
+/* Bits for the mode and the flag, and for a given number of samples: tn_family.paths. */
+uint64_t tn_roi_paths(const tn_problem *problem);
+
+/* Returns the arguments of a kernel without its shares of work. */
+roi_args tn_roi_arguments(const roi_problem *problem);
+
+tn_prepare_function tn_roi_align_prepare, tn_roi_align_backward_prepare;
 
 /* Members of tn_operation and tn_family. */
-tn_reference_function tn_roi_align_reference;
-tn_fill_function tn_roi_align_fill_valid;
-tn_awkward_function tn_roi_align_awkward;
+tn_reference_function tn_roi_align_reference, tn_roi_align_backward_reference;
+tn_fill_function tn_roi_align_fill_valid, tn_roi_align_backward_fill_valid;
+tn_awkward_function tn_roi_align_awkward, tn_roi_align_backward_awkward;
 
 #endif

@@ -63,9 +63,9 @@ static sample find_sample(const extent *e, int64_t bin, int64_t number, int64_t 
                  limit = (double)size;
     sample s = {.inside = at >= -1 && at <= limit,
                 .uncertain = fabs(at + 1) <= e->error || fabs(at - limit) <= e->error};
-    if (!s.inside)
+    if (!s.inside && !s.uncertain)
         return s;
-    const double inside = at > 0 ? at : 0;
+    const double inside = fmin(at > 0 ? at : 0, limit);
     s.low = tn_min_i64((int64_t)inside, size - 1);
     s.high = tn_min_i64(s.low + 1, size - 1);
     s.weight = s.high == s.low ? 0 : inside - (double)s.low;
@@ -178,6 +178,108 @@ bool tn_roi_align_reference(const void *given, const tenon_tensor *const *v, tn_
     return whole;
 }
 
+/* An element of dx: the sum of its terms, and its error. */
+typedef struct roi_sum {
+    double value, magnitude, error, terms;
+    bool anything;
+} roi_sum;
+
+/* Adds the terms of a sample, whose share of dy is `share`, to the elements around it. */
+static void spread_sample(roi_sum *plane, const int64_t *size, const sample *v, const sample *u,
+                          double share, double error)
+{
+    const bool reaches = (v->inside || v->uncertain) && (u->inside || u->uncertain);
+    const bool anything = !isfinite(share) || v->uncertain || u->uncertain;
+    for (int64_t i = tn_max_i64(v->low - 1, 0);
+         reaches && i <= tn_min_i64(v->high + 1, size[0] - 1); i++)
+        for (int64_t j = tn_max_i64(u->low - 1, 0); j <= tn_min_i64(u->high + 1, size[1] - 1);
+             j++) {
+            roi_sum *s = &plane[i * size[1] + j];
+            const double row = (i == v->low ? 1 - v->weight : 0) + (i == v->high ? v->weight : 0),
+                         column =
+                             (j == u->low ? 1 - u->weight : 0) + (j == u->high ? u->weight : 0);
+            s->anything = s->anything || anything;
+            s->value += row * column * share;
+            s->magnitude += row * column * fabs(share);
+            s->error += error * fabs(share);
+            s->terms++;
+        }
+}
+
+/* Adds the terms of all samples of a bin. */
+static void spread_bin(const extent e[2], const int64_t at[2], const int64_t *size, double dy,
+                       double roundoff, roi_sum *plane)
+{
+    const double share = dy / (double)tn_max_i64(e[0].samples * e[1].samples, 1),
+                 error = 2 * (e[0].error + e[1].error) + 12 * roundoff;
+    for (int64_t i = 0; i < e[0].samples; i++)
+        for (int64_t j = 0; j < e[1].samples; j++) {
+            const sample v = find_sample(&e[0], at[0], i, size[0]),
+                         u = find_sample(&e[1], at[1], j, size[1]);
+            spread_sample(plane, size, &v, &u, share, error);
+        }
+}
+
+static tn_bounded sum_result(const roi_sum *s, tenon_dtype dtype, double regions, double roundoff)
+{
+    if (s->anything)
+        return (tn_bounded){0, TN_ANYTHING};
+    const double magnitude = s->magnitude + s->error;
+    return tn_stored(
+        dtype,
+        (tn_bounded){s->value, s->error + tn_gamma(s->terms + regions + 16, roundoff) * magnitude +
+                                   (4 * s->terms + 2) * tn_least_normal(dtype)});
+}
+
+/* Adds the terms of a region to the planes of its image. */
+static void spread_region(const tenon_roi_align_params *params, const tenon_tensor *dy,
+                          const tenon_tensor *dx, const double *corner, const double *gradient,
+                          double roundoff, roi_sum *planes)
+{
+    const int64_t *size = dx->shape + 2, *bins = dy->shape + 2;
+    const extent e[] = {find_extent(params, dx->dtype, corner[1], corner[3], bins[0]),
+                        find_extent(params, dx->dtype, corner[0], corner[2], bins[1])};
+    for (int64_t c = 0; c < dx->shape[1]; c++) {
+        int64_t at[2] = {0};
+        do
+            spread_bin(e, at, size, *gradient++, roundoff, planes + c * size[0] * size[1]);
+        while (tn_next_index(at, bins, 2));
+    }
+}
+
+bool tn_roi_align_backward_reference(const void *given, const tenon_tensor *const *v,
+                                     tn_bounded *results)
+{
+    const tenon_tensor *dy = v[ROI_DY], *dx = v[ROI_DX];
+    const double u = tn_roundoff(dx->dtype) * (dx->dtype == TENON_DTYPE_F64 ? 2 : 1);
+    const int64_t regions = dy->shape[0], count = tenon_tensor_elements(dx),
+                  each = dy->shape[1] * dy->shape[2] * dy->shape[3],
+                  image = dx->shape[1] * dx->shape[2] * dx->shape[3];
+    double *values = tn_host_read(dy, 4, dy->shape),
+           *corners = tn_host_read(v[ROI_ROIS], 2, v[ROI_ROIS]->shape),
+           *images = tn_host_read(v[ROI_INDICES], 1, v[ROI_INDICES]->shape);
+    roi_sum *sums = tn_array(count, sizeof *sums);
+    const bool whole = values != NULL && corners != NULL && images != NULL && sums != NULL;
+    for (int64_t r = 0; whole && each > 0 && r < regions; r++)
+        if (images[r] >= 0 && images[r] < (double)dx->shape[0])
+            spread_region(given, dy, dx, corners + 4 * r, values + r * each, u,
+                          sums + (int64_t)images[r] * image);
+    for (int64_t i = 0; whole && i < count; i++)
+        results[i] = sum_result(&sums[i], dx->dtype, (double)regions, u);
+    free(values);
+    free(corners);
+    free(images);
+    free(sums);
+    return whole;
+}
+
+void tn_roi_align_backward_fill_valid(const void *params, const tenon_tensor *const *v,
+                                      uint64_t *seed)
+{
+    const tenon_tensor *const forward[] = {v[ROI_DX], v[ROI_ROIS], v[ROI_INDICES], v[ROI_DY]};
+    tn_roi_align_fill_valid(params, forward, seed);
+}
+
 /* Regions around the image, some of them partly or entirely outside, and images of which one in ten
  * does not exist. */
 void tn_roi_align_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
@@ -221,5 +323,17 @@ bool tn_roi_align_awkward(const tn_problem *problem, const tn_choice *choice, ui
     c->views[ROI_Y] = tn_image_view((tenon_dtype)like->dtype, channels_last, 7, 5, bins);
     c->views[ROI_ROIS] = tn_awkward_view((tenon_dtype)like->dtype, 2, regions, true);
     c->views[ROI_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 1, regions, true);
+    return true;
+}
+
+bool tn_roi_align_backward_awkward(const tn_problem *problem, const tn_choice *choice,
+                                   uint32_t number, tn_case *c)
+{
+    if (!tn_roi_align_awkward(problem, choice, number, c))
+        return false;
+    const tenon_tensor dx = c->views[ROI_X];
+    c->operation = &tn_operation_roi_align_backward;
+    c->views[ROI_DY] = c->views[ROI_Y];
+    c->views[ROI_DX] = dx;
     return true;
 }

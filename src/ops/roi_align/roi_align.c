@@ -12,15 +12,16 @@
 
 static const tn_solver *const solvers[] = {&tn_roi_align_items};
 
-/* Bits for the mode and the flag, and for a given number of samples. */
-static uint64_t roi_paths(const tn_problem *problem)
+uint64_t tn_roi_paths(const tn_problem *problem)
 {
     const roi_problem *p = (const roi_problem *)problem;
     return tn_paths_of_flags(p->flags | (p->samples != 0 ? 4U : 0U), 7);
 }
 
-const tn_family tn_roi_align_family = {
-    .name = "roi_align", TN_SOLVERS(solvers), .awkward = tn_roi_align_awkward, .paths = roi_paths};
+const tn_family tn_roi_align_family = {.name = "roi_align",
+                                       TN_SOLVERS(solvers),
+                                       .awkward = tn_roi_align_awkward,
+                                       .paths = tn_roi_paths};
 
 static tenon_status roi_check_params(const char *caller, const tenon_roi_align_params *params)
 {
@@ -33,77 +34,85 @@ static tenon_status roi_check_params(const char *caller, const tenon_roi_align_p
     return tn_number_check(caller, "spatial_scale", params->spatial_scale, -1e30, 1e30);
 }
 
-static tenon_status roi_check_types(const tn_call *call)
+static tenon_status roi_check_types(const tn_call *call, const roi_views *v)
 {
-    const tenon_tensor *x = call->operands[ROI_X].view, *indices = call->operands[ROI_INDICES].view;
-    TN_TRY(tn_float_check(call->caller, "x", call->context, x->dtype));
-    TN_TRY(tn_same_dtype_check(call->caller, "rois", call->operands[ROI_ROIS].view, "x", x->dtype));
-    TN_TRY(tn_same_dtype_check(call->caller, "y", call->operands[ROI_Y].view, "x", x->dtype));
-    if (indices->dtype != TENON_DTYPE_I32)
+    TN_TRY(tn_float_check(call->caller, v->x_name, call->context, v->x->dtype));
+    TN_TRY(tn_same_dtype_check(call->caller, "rois", v->rois, v->x_name, v->x->dtype));
+    TN_TRY(tn_same_dtype_check(call->caller, v->y_name, v->y, v->x_name, v->x->dtype));
+    if (v->indices->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32",
-                       call->caller, tenon_dtype_string(indices->dtype));
+                       call->caller, tenon_dtype_string(v->indices->dtype));
     return TENON_OK;
 }
 
-static tenon_status roi_check_shapes(const tn_call *call)
+static tenon_status roi_check_sizes(const char *caller, const roi_views *v)
 {
-    const char *caller = call->caller;
-    const tenon_tensor *x = call->operands[ROI_X].view, *rois = call->operands[ROI_ROIS].view,
-                       *indices = call->operands[ROI_INDICES].view, *y = call->operands[ROI_Y].view;
-    const int64_t regions = indices->shape[0], corners[] = {regions, 4};
-    if (x->rank != 4)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x: rank is %u, must be 4: N, C, H and W",
-                       caller, x->rank);
-    if (indices->rank != 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: indices: rank is %u, must be 1: the regions", caller, indices->rank);
-    TN_TRY(tn_shape_check(caller, "rois", rois, 2, corners));
-    const int64_t shape[] = {regions, x->shape[1], y->rank == 4 ? y->shape[2] : 1,
-                             y->rank == 4 ? y->shape[3] : 1};
-    TN_TRY(tn_shape_check(caller, "y", y, 4, shape));
-    for (uint32_t d = 2; d < 4 && !tn_tensor_empty(y); d++)
-        if (x->shape[d] < 1 || x->shape[d] > MOST_SIZE)
-            return tn_fail(x->shape[d] < 1 ? TENON_ERROR_INVALID_ARGUMENT : TENON_ERROR_UNSUPPORTED,
-                           "%s: x: size of dimension %u is %" PRId64 ", must be from 1 to %" PRId64,
-                           caller, d, x->shape[d], MOST_SIZE);
+    for (uint32_t d = 2; d < 4 && !tn_tensor_empty(v->y); d++)
+        if (v->x->shape[d] < 1 || v->x->shape[d] > MOST_SIZE)
+            return tn_fail(
+                v->x->shape[d] < 1 ? TENON_ERROR_INVALID_ARGUMENT : TENON_ERROR_UNSUPPORTED,
+                "%s: %s: size of dimension %u is %" PRId64 ", must be from 1 to %" PRId64, caller,
+                v->x_name, d, v->x->shape[d], MOST_SIZE);
     for (uint32_t d = 2; d < 4; d++)
-        if (y->shape[d] > MOST_SIZE)
+        if (v->y->shape[d] > MOST_SIZE)
             return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: y: size of dimension %u is %" PRId64 ", must be at most %" PRId64,
-                           caller, d, y->shape[d], MOST_SIZE);
+                           "%s: %s: size of dimension %u is %" PRId64 ", must be at most %" PRId64,
+                           caller, v->y_name, d, v->y->shape[d], MOST_SIZE);
     return TENON_OK;
 }
 
-tenon_status tn_roi_align_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                  bool *empty)
+static tenon_status roi_check_shapes(const char *caller, const roi_views *v)
 {
-    const tenon_roi_align_params *params = given;
-    const tenon_tensor *x = call->operands[ROI_X].view, *rois = call->operands[ROI_ROIS].view,
-                       *indices = call->operands[ROI_INDICES].view, *y = call->operands[ROI_Y].view;
-    roi_problem *p = (roi_problem *)problem;
+    if (v->x->rank != 4)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be 4: N, C, H and W",
+                       caller, v->x_name, v->x->rank);
+    if (v->indices->rank != 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: indices: rank is %u, must be 1: the regions", caller, v->indices->rank);
+    const int64_t regions = v->indices->shape[0], corners[] = {regions, 4};
+    TN_TRY(tn_shape_check(caller, "rois", v->rois, 2, corners));
+    const int64_t shape[] = {regions, v->x->shape[1], v->y->rank == 4 ? v->y->shape[2] : 1,
+                             v->y->rank == 4 ? v->y->shape[3] : 1};
+    TN_TRY(tn_shape_check(caller, v->y_name, v->y, 4, shape));
+    return roi_check_sizes(caller, v);
+}
+
+tenon_status tn_roi_take(const tn_call *call, const tenon_roi_align_params *params,
+                         const roi_views *v, roi_problem *p)
+{
     TN_TRY(roi_check_params(call->caller, params));
-    TN_TRY(roi_check_types(call));
-    TN_TRY(roi_check_shapes(call));
+    TN_TRY(roi_check_types(call, v));
+    TN_TRY(roi_check_shapes(call->caller, v));
     tn_problem_begin(&p->head, sizeof *p);
-    p->dtype = x->dtype;
+    p->dtype = v->x->dtype;
     p->flags = (params->mode == TENON_ROI_ALIGN_MAX ? ROI_MAX : 0) |
                ((params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 ? ROI_UNSHIFTED : 0);
     p->samples = params->sampling_ratio;
     p->scale = params->spatial_scale;
-    p->images = x->shape[0];
-    p->channels = x->shape[1];
-    p->regions = indices->shape[0];
+    p->images = v->x->shape[0];
+    p->channels = v->x->shape[1];
+    p->regions = v->indices->shape[0];
     for (int d = 0; d < 4; d++) {
-        p->x[d] = x->shape[d] == 1 ? 0 : x->stride[d];
-        p->y[d] = y->shape[d] == 1 ? 0 : y->stride[d];
+        p->x[d] = v->x->shape[d] == 1 ? 0 : v->x->stride[d];
+        p->y[d] = v->y->shape[d] == 1 ? 0 : v->y->stride[d];
     }
     for (int d = 0; d < 2; d++) {
-        p->size[d] = x->shape[2 + d];
-        p->bins[d] = y->shape[2 + d];
-        p->rois[d] = rois->stride[d];
+        p->size[d] = v->x->shape[2 + d];
+        p->bins[d] = v->y->shape[2 + d];
+        p->rois[d] = v->rois->stride[d];
     }
-    p->indices = indices->stride[0];
-    *empty = tn_tensor_empty(y);
+    p->indices = v->indices->stride[0];
+    return TENON_OK;
+}
+
+tenon_status tn_roi_align_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                  bool *empty)
+{
+    const tn_argument *o = call->operands;
+    const roi_views views = {
+        "x", "y", o[ROI_X].view, o[ROI_ROIS].view, o[ROI_INDICES].view, o[ROI_Y].view};
+    TN_TRY(tn_roi_take(call, params, &views, (roi_problem *)problem));
+    *empty = tn_tensor_empty(views.y);
     return TENON_OK;
 }
 
@@ -116,7 +125,7 @@ static const char *roi_configure(tenon_context *context, const tn_problem *probl
     return NULL;
 }
 
-static roi_args roi_arguments_of(const roi_problem *p)
+roi_args tn_roi_arguments(const roi_problem *p)
 {
     const uint8_t kind = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     roi_args args = {.index_stride = p->indices,
@@ -152,7 +161,7 @@ static tenon_status roi_launch(const char *caller, tn_recording *recording,
         {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
         {TN_PATCH_OFFSET, ROI_INDICES, offsetof(roi_args, index_offset), sizeof(int32_t)},
         {TN_PATCH_OFFSET, ROI_Y, offsetof(roi_args, y_offset), size}};
-    roi_args args = roi_arguments_of(p);
+    roi_args args = tn_roi_arguments(p);
     tn_launch launch = {.source = "roi_align/items",
                         .kernel = "roi_align",
                         .options = choice->options,

@@ -1,5 +1,6 @@
 /* Description (dispatch/operation.h) of tenon_scan. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/scan/internal.h"
 
@@ -41,7 +42,8 @@ static const char *const examples[] = {
 const tn_operation tn_operation_scan = {
     TN_NAMES("tenon_scan"),
     .family = &tn_scan_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = SCAN_OPERANDS,
     .flags = TENON_SCAN_EXCLUSIVE | TENON_SCAN_REVERSE,
     TN_FIELDS(fields),

@@ -1,6 +1,7 @@
 /* Descriptions (dispatch/operation.h) of tenon_compare, tenon_classify, tenon_logic and
  * tenon_where. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/select/internal.h"
 
@@ -146,12 +147,19 @@ static const char *const where_examples[] = {
     NULL,
 };
 
+static bool where_shape(const void *params, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    (void)params;
+    output->dtype = views[WHERE_A]->dtype;
+    return tn_shape_broadcast(views, WHERE_D, output);
+}
+
 const tn_operation tn_operation_compare = {
     TN_NAMES("tenon_compare"),
     .family = &tn_compare_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
-                 {.name = "d", .role = TN_OUTPUT}},
+                 {.name = "d", .role = TN_OUTPUT, .shape = tn_shape_of_two_bool}},
     .operand_count = COMPARE_OPERANDS,
     TN_FIELDS(compare_fields),
     TN_PARAMS(compare_defaults, TENON_COMPARE_PARAMS_INIT),
@@ -167,7 +175,8 @@ const tn_operation tn_operation_compare = {
 const tn_operation tn_operation_classify = {
     TN_NAMES("tenon_classify"),
     .family = &tn_classify_family,
-    .operands = {{.name = "x", .role = TN_INPUT}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first_bool}},
     .operand_count = CLASSIFY_OPERANDS,
     TN_FIELDS(classify_fields),
     TN_PARAMS(classify_defaults, TENON_CLASSIFY_PARAMS_INIT),
@@ -185,7 +194,7 @@ const tn_operation tn_operation_logic = {
     .family = &tn_logic_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "d", .role = TN_OUTPUT}},
+                 {.name = "d", .role = TN_OUTPUT, .shape = tn_shape_of_two}},
     .operand_count = LOGIC_OPERANDS,
     TN_FIELDS(logic_fields),
     TN_PARAMS(logic_defaults, TENON_LOGIC_PARAMS_INIT),
@@ -204,7 +213,7 @@ const tn_operation tn_operation_where = {
     .operands = {{.name = "condition", .role = TN_INPUT_OR_SAME},
                  {.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
-                 {.name = "d", .role = TN_OUTPUT}},
+                 {.name = "d", .role = TN_OUTPUT, .shape = where_shape}},
     .operand_count = WHERE_OPERANDS,
     TN_FIELDS(where_fields),
     TN_PARAMS(where_defaults, TENON_WHERE_PARAMS_INIT),

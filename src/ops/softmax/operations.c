@@ -1,5 +1,6 @@
 /* Descriptions (dispatch/operation.h) of tenon_softmax_forward and tenon_softmax_backward. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/softmax/internal.h"
 #include "ops/registry.h"
 
@@ -65,7 +66,8 @@ static const char *const backward_examples[] = {
 const tn_operation tn_operation_softmax = {
     TN_NAMES("tenon_softmax_forward"),
     .family = &tn_softmax_family,
-    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = SOFTMAX_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),
@@ -81,7 +83,7 @@ const tn_operation tn_operation_softmax_backward = {
     .family = &tn_softmax_backward_family,
     .operands = {{.name = "y", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
-                 {.name = "dx", .role = TN_OUTPUT}},
+                 {.name = "dx", .role = TN_OUTPUT, .shape = tn_shape_of_first}},
     .operand_count = SOFTMAX_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),

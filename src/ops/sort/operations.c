@@ -1,6 +1,7 @@
 /* Descriptions (dispatch/operation.h) of tenon_sort, tenon_top_k and
  * tenon_search_sorted. */
 #include "dispatch/operation.h"
+#include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/sort/internal.h"
 
@@ -100,14 +101,23 @@ static const char *const search_sorted_examples[] = {
     NULL,
 };
 
+static bool moved_shape(const void *params, const tenon_tensor *const *views, tenon_tensor *output)
+{
+    return views[SORT_CALL_PAYLOAD] != NULL && tn_shape_of_second(params, views, output);
+}
+
 const tn_operation tn_operation_sort = {
     TN_NAMES("tenon_sort"),
     .family = &tn_sort_family,
-    .operands = {{.name = "x"},
-                 {.name = "payload", .optional = true},
-                 {.name = "y", .role = TN_OUTPUT},
-                 {.name = "indices", .optional = true, .role = TN_OPTIONAL_OUTPUT},
-                 {.name = "moved", .optional = true, .role = TN_OPTIONAL_OUTPUT}},
+    .operands =
+        {{.name = "x"},
+         {.name = "payload", .optional = true},
+         {.name = "y", .role = TN_OUTPUT, .shape = tn_shape_of_first},
+         {.name = "indices",
+          .optional = true,
+          .role = TN_OPTIONAL_OUTPUT,
+          .shape = tn_shape_of_first_i32},
+         {.name = "moved", .optional = true, .role = TN_OPTIONAL_OUTPUT, .shape = moved_shape}},
     .operand_count = SORT_CALL_OPERANDS,
     .flags = TENON_SORT_DESCENDING,
     TN_FIELDS(sort_fields),
@@ -143,7 +153,9 @@ const tn_operation tn_operation_top_k = {
 const tn_operation tn_operation_search_sorted = {
     TN_NAMES("tenon_search_sorted"),
     .family = &tn_search_sorted_family,
-    .operands = {{.name = "sorted"}, {.name = "values"}, {.name = "indices", .role = TN_OUTPUT}},
+    .operands = {{.name = "sorted"},
+                 {.name = "values"},
+                 {.name = "indices", .role = TN_OUTPUT, .shape = tn_shape_of_second_i32}},
     .operand_count = SEARCH_OPERANDS,
     .flags = TENON_SEARCH_RIGHT,
     TN_FIELDS(search_sorted_fields),

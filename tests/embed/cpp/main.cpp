@@ -80,6 +80,9 @@ void test_calls(const tenon::Context &context, const tenon::Stream &stream)
     TRY(tenon::gemm(stream, nullptr, tenon_tensor_slice(p.a, 1, 0, 2),
                     tenon_tensor_slice(p.b, 0, 0, 2), nullptr, nullptr, p.d));
     EXPECT(p.result(stream) == (Floats{1, 2, 4, 5}));
+    const tenon_tensor d =
+        tenon::output_shape("tenon_gemm", params, {p.a, p.b, nullptr, nullptr, nullptr}, 4);
+    EXPECT(d.dtype == TENON_DTYPE_F32 && d.rank == 2 && d.shape[0] == 2 && d.shape[1] == 2);
     const tenon_tensor *halves[] = {&p.a.view(), &p.a.view()};
     tenon::Tensor<float> both;
     TRY(tenon::Tensor<float>::create(both, context, {4, 3}));

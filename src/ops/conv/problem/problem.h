@@ -122,13 +122,16 @@ tenon_status tn_im2col_canonicalize(const char *caller, const tenon_im2col_param
                                     im2col_problem *problem);
 
 /* The operands of a convolution, of either direction, in its description. */
-#define CONV_FIVE_OPERANDS                                                                         \
+#define CONV_FIVE_OPERANDS(shape_of_y)                                                             \
     {.name = "x", .image = true}, {.name = "w", .image = true},                                    \
         {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},                  \
         {.name = "bias", .optional = true},                                                        \
     {                                                                                              \
-        .name = "y", .image = true, .role = TN_OUTPUT                                              \
+        .name = "y", .image = true, .role = TN_OUTPUT, .shape = (shape_of_y)                       \
     }
+
+/* Shapes of y, of col and of db (tn_operand_info.shape): output_shape.c. */
+tn_shape_function tn_conv_shape, tn_conv_transpose_shape, tn_im2col_shape, tn_conv_bias_shape;
 
 /* Bits of the operands that are images like x or like y. */
 #define CONV_IMAGES (1 << CONV_X | 1 << CONV_C | 1 << CONV_Y | 1 << (CONV_POST + POST_RESIDUAL))
