@@ -1,13 +1,15 @@
 """Calls of operations with fixed parameters and without conversion of keywords: the short path of operators."""
-from typing import Any, Dict, Tuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from ._arguments import real
 from ._constants import COPY_WRAP
 from ._context import Stream
 from ._loader import check, ffi, lib
 from ._params import Params
-from ._types import KINDS, FLOAT, NUMPY
+from ._types import FLOAT, KINDS, NUMPY, check_range
 
 _MOST_CONSTANTS = 256
 
@@ -42,15 +44,10 @@ class Direct:
                 check(status)
 
 
-_DIRECT: Dict[Tuple[str, str], Direct] = {}
-
-
-def direct(name: str, kind: str) -> Direct:
-    """Returns the operation of this kind, made when it is first needed."""
-    found = _DIRECT.get((name, kind))
-    if found is None:
-        found = _DIRECT[name, kind] = Direct(name, kind=kind)
-    return found
+@lru_cache(maxsize=4096)
+def direct(name: str, **given: Any) -> Direct:
+    """Returns the operation with these parameters, made when it is first needed."""
+    return Direct(name, **given)
 
 
 _COPY, _WRAPPING = Direct("copy"), Direct("copy", flags=COPY_WRAP)
@@ -62,8 +59,11 @@ def copy_into(stream: Stream, x: Any, y: Any) -> None:
     (_COPY if KINDS[x.dtype] == FLOAT else _WRAPPING)(stream, x, y)
 
 
-def constant(stream: Stream, like: Any, dtype: str, number: Any) -> Any:
-    """Returns a tensor of rank 0 with this number, which the stream keeps for later calls."""
+def constant(name: str, stream: Stream, like: Any, dtype: str, number: Any) -> Any:
+    """Returns a tensor of rank 0 with this number, which the stream keeps for later calls. `name` is for messages."""
+    number = real(name, number) if KINDS[dtype] == FLOAT else number
+    check_range(name, dtype, number)
+    number = number if KINDS[dtype] == FLOAT else int(number)
     kept, key = stream.constants, (dtype, number.hex() if isinstance(number, float) else number)  # -0.0 is not 0.0
     found = kept.get(key)
     if found is None:

@@ -71,7 +71,8 @@ def html(tensor: Any) -> str:
     hidden = [n > 2 * edge for n in ((1, *tensor.shape) if tensor.ndim == 1 else tensor.shape)]
     lines = []
     for r, row in enumerate(rows):
-        cells = ["…" if (hidden[0] and r == edge) or (hidden[1] and c == edge) else _cell(v) for c, v in enumerate(row)]
+        cells = ["…" if (hidden[0] and r == edge) or (hidden[1] and c == edge) else _cell(v)
+                 for c, v in enumerate(row)]
         lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
     return f"<div>{caption}<table>{''.join(lines)}</table></div>"
 

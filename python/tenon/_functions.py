@@ -64,6 +64,6 @@ sinh, cosh, tanh = _unary("sinh"), _unary("cosh"), _unary("tanh")
 asinh, acosh, atanh = _unary("asinh"), _unary("acosh"), _unary("atanh")
 maximum, minimum = _binary("maximum", "the greater"), _binary("minimum", "the smaller")
 
-__all__ = ["sign", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc", "exp", "exp2", "expm1", "erf", "log", "log2",
-           "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-           "atanh", "maximum", "minimum"]
+__all__ = ["sign", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc", "exp", "exp2", "expm1", "erf", "log",
+           "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+           "acosh", "atanh", "maximum", "minimum"]

@@ -1,6 +1,6 @@
 """Indexing of tensors by integers, slices, None, …, masks and integer tensors, for reading and assigning."""
 import math
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Tuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 _WHERE = Direct("where")
+_ASSIGNED = "t[index] = value"  # for messages
 _WRONG = "an index must be an integer, a slice, None, …, a bool mask, or integers in a tensor, array or list"
 
 
@@ -108,7 +109,8 @@ def coordinates(mask: Any) -> "Tensor":
 def _mask_indices(mask: Any, view: View, dim: int) -> List[Any]:
     """Returns the integer tensors, one for each of its dimensions, that a mask stands for."""
     if mask.shape != view.shape[dim:dim + mask.ndim]:
-        raise IndexError(f"the mask has the shape {mask.shape}, the indexed dimensions {view.shape[dim:dim + mask.ndim]}")
+        raise IndexError(f"the mask has the shape {mask.shape}, the indexed dimensions "
+                         f"{view.shape[dim:dim + mask.ndim]}")
     found = coordinates(as_tensor(mask, view))
     return [found.slice(1, d, 1).squeeze(1) for d in range(mask.ndim)]
 
@@ -216,12 +218,12 @@ def _value(tensor: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
     if not is_operand(value):
-        raise TypeError(f"t[index] = value: expected a number, a tensor or an array, got {type(value).__name__}")
+        raise TypeError(f"{_ASSIGNED}: expected a number, a tensor or an array, got {type(value).__name__}")
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, (int, float)):
         if KINDS[beside_number(tensor.dtype, value)] > KINDS[tensor.dtype]:
             value = bool(value) if tensor.dtype == "bool" else math.trunc(value) if math.isfinite(value) else value
-        check_range("t[index] = value", tensor.dtype, value)
+        check_range(_ASSIGNED, tensor.dtype, value)
         return value
     return as_tensor(value, tensor)
 
@@ -229,7 +231,7 @@ def _value(tensor: Any, value: Any) -> Any:
 def _shaped(tensor: Any, value: Any, shape: Tuple[int, ...]) -> Any:
     """Returns the value broadcast to the shape of the elements that are assigned, in the tensor's type."""
     if not isinstance(value, View):
-        value = _constant(tensor, value)
+        value = constant(_ASSIGNED, tensor.context.stream, tensor, tensor.dtype, value)
     while value.ndim > len(shape) and value.shape[0] == 1:  # as in NumPy
         value = value.squeeze(0)
     try:
@@ -237,13 +239,8 @@ def _shaped(tensor: Any, value: Any, shape: Tuple[int, ...]) -> Any:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"t[index] = value: the value has the shape {value.shape}, the elements have {shape}")
+        raise ValueError(f"{_ASSIGNED}: the value has the shape {value.shape}, the elements have {shape}")
     return cast(value, tensor.dtype).broadcast(shape)
-
-
-def _constant(tensor: Any, number: Union[bool, int, float]) -> Any:
-    number = float(number) if KINDS[tensor.dtype] > INTEGER else int(number)
-    return constant(tensor.context.stream, tensor, tensor.dtype, number)
 
 
 def write(tensor: Any, key: Any, value: Any) -> None:

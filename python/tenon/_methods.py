@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence, Tuple
 from ._arguments import integer
 from ._constants import SORT_DESCENDING, TOP_K_SMALLEST
 from ._direct import direct, operations
-from ._operators import apply, apply_in_place, cast, matmul
+from ._operators import apply, apply_in_place, assign, cast, matmul
 from ._types import FLOAT, KINDS, dtype_name
 from ._view import View
 
@@ -40,7 +40,7 @@ def function(kind: str, x: Any) -> "Tensor":
         if x.dtype == "bool" or kind not in _OF_INTEGERS:
             x = cast(x, "f32", stream)
     made = x._new(x.shape, x.dtype)
-    direct("function", kind)(stream, x, made)
+    direct("function", kind=kind)(stream, x, made)
     return made
 
 
@@ -49,7 +49,7 @@ def classify(kind: str, x: Any, of_integers: bool) -> "Tensor":
     made = x._new(x.shape, "bool")
     if KINDS[x.dtype] != FLOAT:
         return made.fill(of_integers)
-    direct("classify", kind)(x.context.stream, x, made)
+    direct("classify", kind=kind)(x.context.stream, x, made)
     return made
 
 
@@ -67,7 +67,7 @@ def _fold(x: Any, name: str, axes: Tuple[int, ...], dtype: str) -> "Tensor":
     moved, shape = x.permute([*axes, *rest]), tuple(x.shape[d] for d in rest)
     count = math.prod(x.shape[d] for d in axes)
     work = moved._new(moved.shape, dtype)
-    work[...] = moved
+    assign(work, moved)
     work = work.reshape((count, *shape), copy=False)
     while count > 1:
         half = count // 2
@@ -110,8 +110,8 @@ def reduce(x: Any, kind: str, axis: Axis, keepdims: bool, dtype: Any = None, **g
     if KINDS[x.dtype] != FLOAT and kind not in _TRUTHS:
         x = cast(x, "f32")
     made = x._new(shape, {"any": "bool", "all": "bool", "count": "i32"}.get(kind, x.dtype))
-    if made.size:
-        operations().reduce(x, kind=kind, axes=axes, y=made.reshape(_reduced_shape(x, axes, False), copy=False), **given)
+    y = made if len(shape) in (x.ndim, x.ndim - len(axes)) else made.reshape(_reduced_shape(x, axes, False))
+    direct("reduce", kind=kind, axes=axes, **given)(x.context.stream, x, y)
     return made
 
 
@@ -148,7 +148,7 @@ def scan(x: Any, kind: str, axis: Optional[int]) -> "Tensor":
         return made
     if x.dtype != "i64":
         return operations().scan(x, kind=kind, axis=place, y=made)
-    made[...] = x
+    assign(made, x)
     step = 1
     while step < x.shape[place]:  # each pass doubles the number of elements that a result combines
         rest = x.shape[place] - step

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Tup
 
 import numpy as np
 
-from ._arguments import real
 from ._context import Stream
 from ._direct import constant, copy_into, direct, operations
-from ._types import BOOL, FLOAT, INTEGER, KINDS, beside_number, check_range, dtype_name, integer_range, promoted
+from ._types import BOOL, FLOAT, INTEGER, KINDS, beside_number, dtype_name, integer_range, promoted
 from ._view import View
 
 if TYPE_CHECKING:
@@ -95,6 +94,9 @@ def result_type(rule: Rule, dtype: str) -> str:
 
 def common(rule: Rule, a: Any, b: Any, stream: Stream) -> Tuple["Tensor", "Tensor"]:
     """Returns the operands as tensors of one type. One of them, at least, is a tensor."""
+    if isinstance(a, View) and isinstance(b, View) and a._c.dtype == b._c.dtype \
+            and a.memory.context is b.memory.context and KINDS[a.dtype] in rule.accepts:
+        return a, b  # type: ignore[return-value]
     a, b = (x.item() if isinstance(x, np.generic) else x for x in (a, b))
     beside: Any = a if isinstance(a, View) else b
     is_number = [isinstance(x, (int, float)) for x in (a, b)]
@@ -104,9 +106,7 @@ def common(rule: Rule, a: Any, b: Any, stream: Stream) -> Tuple["Tensor", "Tenso
         return cast(a, dtype, stream), cast(b, dtype, stream)
     number = b if is_number[1] else a
     dtype = result_type(rule, beside_number(beside.dtype, number))
-    number = real(rule.symbol, number) if KINDS[dtype] == FLOAT else int(number)
-    check_range(rule.symbol, dtype, number)
-    made, kept = cast(beside, dtype, stream), constant(stream, beside, dtype, number)
+    made, kept = cast(beside, dtype, stream), constant(rule.symbol, stream, beside, dtype, number)
     return (made, kept) if is_number[1] else (kept, made)
 
 
@@ -167,7 +167,7 @@ def _power(a: Any, b: Any, stream: Stream) -> Optional["Tensor"]:
         return apply("multiply", a, a, stream)
     if b == 0.5:
         y = a._new(a.shape, a.dtype)
-        direct("function", "sqrt")(stream, a, y)
+        direct("function", kind="sqrt")(stream, a, y)
         return y
     return a.copy(stream) if b == 1 else None
 
@@ -180,7 +180,7 @@ def _compute(rule: Rule, a: "Tensor", b: "Tensor", stream: Stream, into: Optiona
     made: Any = into
     if made is None:
         made = a._new(shape_of(rule, a, b), "bool" if rule.operation == "compare" else a.dtype)
-    direct(rule.operation, rule.kind)(stream, a, b, made)
+    direct(rule.operation, kind=rule.kind)(stream, a, b, made)
     return made
 
 
@@ -250,7 +250,10 @@ def matmul(a: Any, b: Any) -> "Tensor":
     if a.shape[-1] != inner:
         raise ValueError(f"@: {a.shape} and {b.shape} do not match: the inner sizes are {a.shape[-1]} and {inner}")
     a, b = a.unsqueeze(0) if row else a, b.unsqueeze(1) if column else b
-    made = operations().gemm(a, b)
+    dtype = "i32" if KINDS[a.dtype] == INTEGER else a.dtype
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim > 2 or b.ndim > 2 else ()
+    made = a._new((*batch, a.shape[-2], b.shape[-1]), dtype)
+    direct("gemm")(a.context.stream, a, b, None, None, made)
     made = made.squeeze(-1) if column else made
     return made.squeeze(-1 if column else -2) if row else made
 
@@ -325,7 +328,7 @@ class Operators(View):
         if self.dtype == "bool":
             raise TypeError("- of bool is not defined; use ~")
         made = self._new(self.shape, self.dtype)
-        direct("function", "neg")(self.context.stream, self, made)
+        direct("function", kind="neg")(self.context.stream, self, made)
         return made
 
     def __pos__(self) -> "Tensor":
@@ -335,5 +338,5 @@ class Operators(View):
         if KINDS[self.dtype] == FLOAT:
             raise TypeError(f"~ of {self.dtype} is not defined: it accepts bool and integers")
         made = self._new(self.shape, self.dtype)
-        direct("logic", "not")(self.context.stream, self, None, made)
+        direct("logic", kind="not")(self.context.stream, self, None, made)
         return made

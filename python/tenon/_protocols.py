@@ -5,9 +5,9 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from ._arguments import sequence
-from ._direct import Direct, operations
+from ._direct import Direct, constant, operations
 from ._operators import OPERATORS, Rule, apply, as_tensor, assign, cast, common, matmul
-from ._types import BOOL, FLOAT, INTEGER, KINDS, dtype_name, promoted, shape_tuple
+from ._types import BOOL, FLOAT, INTEGER, KINDS, beside_number, dtype_name, promoted, shape_tuple
 from ._view import View
 
 _WHERE = Direct("where")
@@ -54,8 +54,8 @@ UFUNCS: Dict[str, Callable[..., Any]] = {
 
 
 def _refusal(name: str, why: str = "") -> TypeError:
-    return TypeError(f"{name} does not accept a tenon.Tensor{why}: use an operation of tenon, which runs on the device, "
-                     "or copy the tensor to the host with t.numpy()")
+    return TypeError(f"{name} does not accept a tenon.Tensor{why}: use an operation of tenon, which runs on the "
+                     "device, or copy the tensor to the host with t.numpy()")
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], given: Dict[str, Any]) -> Any:
@@ -105,16 +105,15 @@ def _together(values: Sequence[Any]) -> Any:
 def where(condition: Any, a: Any, b: Any) -> Any:
     """Returns a where the condition is true, otherwise b, in their common type."""
     beside = _device(condition, a, b)
-    if not any(isinstance(x, (View, np.ndarray)) for x in (a, b)):
-        a, b = np.asarray(a), np.asarray(b)
-        dtype = "f32" if "f" in (a.dtype.kind, b.dtype.kind) else "bool" if a.dtype == b.dtype == bool else "i32"
-        a, b = cast(as_tensor(a, beside), dtype), cast(as_tensor(b, beside), dtype)
-    elif not isinstance(a, View) and not isinstance(b, View):
-        a, b = (as_tensor(x, beside) if isinstance(x, np.ndarray) else x for x in (a, b))
-    a, b = common(_ANY, a, b, beside.context.stream)
+    stream = beside.context.stream
+    a, b = (x.item() if isinstance(x, np.generic) else as_tensor(x, beside) if isinstance(x, np.ndarray) else x
+            for x in (a, b))
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        a = constant("where", stream, beside, beside_number(beside_number("bool", a), b), a)
+    a, b = common(_ANY, a, b, stream)
     condition = _truth(as_tensor(condition, beside))
     made = a._new(np.broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)
-    _WHERE(a.context.stream, condition, a, b, made)
+    _WHERE(stream, condition, a, b, made)
     return made
 
 

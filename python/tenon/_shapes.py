@@ -124,7 +124,7 @@ def _reduced(o: Dict[str, Any], p: Any) -> Form:
     x = o["x"]
     axes = [_axis(x, a) for a in p.axes[0:p.axis_count]] if p.axis_count else range(x.ndim)
     shape = tuple(n for d, n in enumerate(x.shape) if d not in axes)
-    return _REDUCED_TYPES.get(getattr(p, "kind", None), x.dtype), shape
+    return _REDUCED_TYPES.get(getattr(p, "kind", -1), x.dtype), shape
 
 
 def _moments(o: Dict[str, Any], p: Any) -> Form:

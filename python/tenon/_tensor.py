@@ -63,6 +63,16 @@ class Tensor(Operators, Methods, Indexing):
     def _repr_html_(self) -> str:
         return display.html(self)
 
+    def __format__(self, form: str) -> str:
+        """Formats one element as a number, as in f"{t.mean():.3f}"; without a format returns the text."""
+        return format(self._one("format"), form) if form else repr(self)
+
+    def __copy__(self) -> "Tensor":
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> "Tensor":
+        return self.copy()
+
     # Numbers -------------------------------------------------------------------------------------
 
     def item(self, *index: int) -> Union[bool, int, float]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
-def stream_of(stream: Optional[Stream], context: Context) -> Stream:
+def stream_of(stream: Optional[Stream], context: Any) -> Stream:
     """Returns the given stream, or the context's stream."""
     if stream is None:
         return context.stream
@@ -194,7 +194,8 @@ class View:
         """Returns axes counted from 0, in ascending order; all for None."""
         if axis is None:
             return tuple(range(self.ndim))
-        given: Any = [axis] if hasattr(axis, "__index__") else sequence("axis", "an integer or a sequence of integers", axis)
+        wanted = "an integer or a sequence of integers"
+        given: Any = [axis] if hasattr(axis, "__index__") else sequence("axis", wanted, axis)
         found = [self._dim(a) for a in given]
         if len(set(found)) != len(found):
             raise ValueError(f"axis: {tuple(given)} has an axis twice")

@@ -61,7 +61,8 @@ def pair(rng, shape, dtype="f4", low=-6, high=6):
     import tenon
     order = rng.permutation(len(shape))
     steps = rng.integers(1, 3, len(shape))
-    whole = rng.integers(0 if dtype[0] in "u?" else low, high + 1, [shape[d] * steps[d] + 1 for d in order]).astype(dtype)
+    low = 0 if dtype[0] in "u?" else low
+    whole = rng.integers(low, high + 1, [shape[d] * steps[d] + 1 for d in order]).astype(dtype)
     a, t = whole, tenon.tensor(whole)
     back = np.argsort(order)
     a, t = a.transpose(back), t.permute(back)

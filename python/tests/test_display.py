@@ -35,7 +35,8 @@ class Texts(unittest.TestCase):
                 a = integers(1, *shape, dtype=dtype, high=1000)
                 for view, array in ((lambda x: x, a), (lambda x: x.T, a.T)):
                     t = view(tenon.tensor(a))
-                    with mock.patch.object(tenon.Tensor, "numpy", autospec=True, side_effect=tenon.Tensor.numpy) as read:
+                    numpy = tenon.Tensor.numpy
+                    with mock.patch.object(tenon.Tensor, "numpy", autospec=True, side_effect=numpy) as read:
                         text = repr(t)
                         html = t._repr_html_()
                     most = max(call.args[0].size for call in read.call_args_list)

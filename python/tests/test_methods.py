@@ -5,12 +5,16 @@ import unittest
 import numpy as np
 import tenon
 from common import pair, random_shape, reals
+from tenon import _functions, _operations
+from tenon._methods import FUNCTIONS
+from tenon._protocols import FUNCTIONS as NUMPYS
+from tenon._protocols import UFUNCS
+from tenon._words import WORDS
 
 SEED = random.SystemRandom().randrange(2**32)
-FUNCTIONS = {"sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tanh": "tanh", "exp2": "exp2",
-             "expm1": "expm1", "log2": "log2", "log10": "log10", "log1p": "log1p", "tan": "tan", "sinh": "sinh",
-             "cosh": "cosh", "asinh": "arcsinh", "atan": "arctan", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
-             "sign": "sign", "abs": "absolute", "reciprocal": "reciprocal"}
+# Functions that are computed here; the tests of the operations compute all.
+SOME = {"sqrt": "sqrt", "exp": "exp", "log": "log", "tanh": "tanh", "asinh": "arcsinh", "floor": "floor",
+        "sign": "sign", "abs": "absolute"}
 
 
 class Base(unittest.TestCase):
@@ -29,20 +33,29 @@ class Functions(Base):
     def test_they_are_methods_and_functions(self):
         x = np.abs(reals(1, 4, 9)) + np.float32(0.25)
         t = tenon.tensor(x)
-        for name, numpys in FUNCTIONS.items():
+        for name, numpys in SOME.items():
             with self.subTest(name):
-                expected = getattr(np, numpys)(x)
                 got = getattr(t, name)()
-                np.testing.assert_allclose(got.numpy(), expected, 1e-6, 1e-6)
+                np.testing.assert_allclose(got.numpy(), getattr(np, numpys)(x), 1e-6, 1e-6)
                 self.same(getattr(np, numpys)(t), got.numpy())
-                if name not in ("abs",):
+                if name != "abs":  # would hide Python's
                     self.same(getattr(tenon, name)(t), got.numpy())
                     np.testing.assert_array_equal(getattr(tenon, name)(x), got.numpy())
-        small = t / 4
-        for name, numpys in (("asin", "arcsin"), ("acos", "arccos"), ("atanh", "arctanh")):
-            np.testing.assert_allclose(getattr(small, name)().numpy(), getattr(np, numpys)(small.numpy()), 1e-5, 1e-6)
-        np.testing.assert_allclose((t + 1).acosh().numpy(), np.arccosh(x + 1), 1e-5)
-        np.testing.assert_allclose(t.rsqrt().numpy(), 1 / np.sqrt(x), 1e-6)
+        np.testing.assert_array_equal(tenon.maximum(x, 1), np.maximum(x, 1))
+        self.same(tenon.minimum(0.5, t), np.minimum(x, np.float32(0.5)))
+
+    def test_the_tables_are_complete(self):
+        kinds = set(WORDS["tenon_function_kind"])
+        self.assertEqual(set(FUNCTIONS) | {"neg", "round"}, kinds)
+        for kind in FUNCTIONS:
+            self.assertEqual(getattr(tenon.Tensor, kind).__name__, kind)
+            if kind != "abs":
+                self.assertIn(kind, tenon.__all__)
+        self.assertFalse({*_functions.__all__} & {*_operations.__all__})
+        for name in UFUNCS:
+            self.assertIsInstance(getattr(np, name), np.ufunc)
+        for name in NUMPYS:
+            self.assertTrue(callable(getattr(np, name)), name)
 
     def test_of_integers(self):
         i = tenon.tensor(np.array([-2, 0, 3], "i4"))
@@ -152,7 +165,7 @@ class Reductions(Base):
 
 class Order(Base):
     def test_sums_and_products_so_far(self):
-        for dtype in ("f4", "i4", "u1", "i8", "u4"):
+        for dtype in ("f4", "i4", "u1", "i8"):
             a, t = pair(self.rng, (3, 5), dtype, -2, 2)
             for axis in (None, 0, 1):
                 self.same(t.cumsum(axis), a.cumsum(axis))
@@ -175,7 +188,8 @@ class Forms(Base):
         a, t = pair(self.rng, (2, 3, 4))
         c, u = np.ascontiguousarray(a), t.copy()
         for got, expected, of in ((u.reshape(6, 4), c.reshape(6, 4), u), (u.flatten(), c.reshape(-1), u),
-                                  (t.T, a.T, t), (t.mT, a.swapaxes(1, 2), t), (t.permute((2, 0, 1)), a.transpose(2, 0, 1), t),
+                                  (t.T, a.T, t), (t.mT, a.swapaxes(1, 2), t),
+                                  (t.permute((2, 0, 1)), a.transpose(2, 0, 1), t),
                                   (t.expand_dims(-1), a[..., None], t), (t[:1].squeeze(), a[:1].squeeze(), t),
                                   (t[:1].squeeze(0), a[0], t), (t[:, None].broadcast_to((2, 5, 3, 4)),
                                                                 np.broadcast_to(a[:, None], (2, 5, 3, 4)), t),
@@ -225,7 +239,8 @@ class Protocols(Base):
                      lambda x, y: np.where(x > 0, x, y), lambda x, y: np.where(x > 0, x, 0),
                      lambda x, y: np.where(x > y, np.float32(1), -x), lambda x, y: np.concatenate([x, y, a], 1),
                      lambda x, y: np.concatenate((a, y), None), lambda x, y: np.stack([x, y], -1),
-                     lambda x, y: np.roll(x, 2, 1), lambda x, y: np.roll(x, (1, -1), (0, 1)), lambda x, y: np.roll(x, 5),
+                     lambda x, y: np.roll(x, 2, 1), lambda x, y: np.roll(x, (1, -1), (0, 1)),
+                     lambda x, y: np.roll(x, 5),
                      lambda x, y: np.tile(x, (2, 1, 3)), lambda x, y: np.tril(x, -1), lambda x, y: np.triu(y),
                      lambda x, y: np.dot(x, y.T), lambda x, y: np.matmul(x, y.T), lambda x, y: np.take(x, [2, 0], 1),
                      lambda x, y: np.zeros_like(x), lambda x, y: np.ones_like(x), lambda x, y: np.full_like(x, 3),
