@@ -3,6 +3,9 @@
 The tests check the package, not the kernels. Most use small integers, whose results every type represents exactly,
 so that results must match bit for bit.
 """
+import random
+import unittest
+
 import numpy as np
 
 DTYPES = ("f8", "f4", "f2")
@@ -74,3 +77,21 @@ def pair(rng, shape, dtype="f4", low=-6, high=6):
 
 def random_shape(rng, rank, most=5):
     return tuple(int(n) for n in rng.integers(1, most + 1, rank))
+
+
+class Arrays(unittest.TestCase):
+    """Tests that compare tensors with arrays. Messages show the seed of random numbers."""
+
+    seed = random.SystemRandom().randrange(2**32)
+
+    def setUp(self):
+        self.rng = np.random.default_rng(self.seed)
+
+    def same(self, got, expected, dtype=None):
+        """Compares a tensor with an array bit for bit, and with a type."""
+        import tenon
+        self.assertIsInstance(got, tenon.Tensor)
+        if dtype is not None:
+            self.assertEqual(got.dtype, dtype)
+        self.assertEqual(got.shape, np.shape(expected))
+        np.testing.assert_array_equal(got.numpy(), expected)

@@ -91,7 +91,7 @@ class Notebooks(unittest.TestCase):
 
     def test_a_kernel_runs_them(self):
         try:
-            import ipykernel  # noqa: F401
+            import ipykernel  # noqa: F401  # the kernel
             import nbclient
             import nbformat
         except ImportError:

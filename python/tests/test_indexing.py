@@ -1,23 +1,12 @@
 """Reading and assigning by index, compared with NumPy over random indices."""
-import random
 import unittest
 
 import numpy as np
 import tenon
-from common import integers, pair, random_shape
-
-SEED = random.SystemRandom().randrange(2**32)
+from common import Arrays, integers, pair, random_shape
 
 
-class Random(unittest.TestCase):
-    def setUp(self):
-        self.rng = np.random.default_rng(SEED)
-
-    def same(self, got, expected):
-        self.assertIsInstance(got, tenon.Tensor)
-        self.assertEqual(got.shape, np.shape(expected))
-        np.testing.assert_array_equal(got.numpy(), expected)
-
+class Random(Arrays):
     def simple(self, size):
         """Returns an integer, a slice or …, which changes no other dimension."""
         kind = self.rng.integers(4)
@@ -60,7 +49,7 @@ class Random(unittest.TestCase):
             shape = random_shape(self.rng, int(self.rng.integers(1, 5)))
             a, t = pair(self.rng, shape, ("f4", "i4", "i1")[number % 3])
             key, on_device = self.keys(shape, number % 2 == 1)
-            with self.subTest(seed=SEED, number=number, shape=shape, key=key):
+            with self.subTest(seed=self.seed, number=number, shape=shape, key=key):
                 self.same(t[on_device], a[key])
                 self.same(t[key], a[key])
 
@@ -74,13 +63,13 @@ class Random(unittest.TestCase):
             value = integers(number, *selected).astype(a.dtype) if number % 3 else a.dtype.type(number % 7)
             if number % 5 == 1 and selected:
                 value = integers(number, *selected[1:]).astype("f4")
-            with self.subTest(seed=SEED, number=number, shape=shape, key=key):
+            with self.subTest(seed=self.seed, number=number, shape=shape, key=key):
                 a[key] = value
                 t[on_device] = tenon.tensor(value) if number % 2 else value
                 self.same(t, a)
 
 
-class Masks(Random):
+class Masks(Arrays):
     def test_reading(self):
         a, t = pair(self.rng, (4, 5, 3))
         for mask, of in ((a > 0, t > 0), (a[:, :, 0] > 0, t[:, :, 0] > 0), (a[:, 0, 0] < 0, t[:, 0, 0] < 0),
@@ -104,7 +93,7 @@ class Masks(Random):
                 self.same(t, a)
 
 
-class Assigning(Random):
+class Assigning(Arrays):
     def test_parts_of_the_same_tensor(self):
         a, t = integers(1, 6, 6), tenon.tensor(integers(1, 6, 6))
         for to, of in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None)),

@@ -1,35 +1,21 @@
 """Methods of tensors and NumPy's functions on them, compared with NumPy on arrays."""
-import random
 import unittest
 
 import numpy as np
 import tenon
-from common import pair, random_shape, reals
+from common import Arrays, pair, random_shape, reals
 from tenon import _functions, _operations
 from tenon._methods import FUNCTIONS
 from tenon._protocols import FUNCTIONS as NUMPYS
 from tenon._protocols import UFUNCS
 from tenon._words import WORDS
 
-SEED = random.SystemRandom().randrange(2**32)
 # Functions that are computed here; the tests of the operations compute all.
 SOME = {"sqrt": "sqrt", "exp": "exp", "log": "log", "tanh": "tanh", "asinh": "arcsinh", "floor": "floor",
         "sign": "sign", "abs": "absolute"}
 
 
-class Base(unittest.TestCase):
-    def setUp(self):
-        self.rng = np.random.default_rng(SEED)
-
-    def same(self, got, expected, dtype=None):
-        self.assertIsInstance(got, tenon.Tensor)
-        if dtype is not None:
-            self.assertEqual(got.dtype, dtype)
-        self.assertEqual(got.shape, np.shape(expected))
-        np.testing.assert_array_equal(got.numpy(), expected)
-
-
-class Functions(Base):
+class Functions(Arrays):
     def test_they_are_methods_and_functions(self):
         x = np.abs(reals(1, 4, 9)) + np.float32(0.25)
         t = tenon.tensor(x)
@@ -89,7 +75,7 @@ class Functions(Base):
             i.round(-1)
 
 
-class Reductions(Base):
+class Reductions(Arrays):
     def axes(self, rank):
         """Returns None, an axis, and some axes, counted from either end."""
         some = [int(d) - rank * int(self.rng.integers(2)) for d in self.rng.permutation(rank)[:max(rank - 1, 1)]]
@@ -102,7 +88,7 @@ class Reductions(Base):
             for axis in self.axes(len(shape)):
                 for keep in (False, True):
                     for name in ("sum", "prod", "max", "min", "any", "all"):
-                        with self.subTest(seed=SEED, dtype=dtype, name=name, axis=axis, shape=shape):
+                        with self.subTest(seed=self.seed, dtype=dtype, name=name, axis=axis, shape=shape):
                             wide = a.astype("i8") if dtype != "f4" and name in ("sum", "prod") else a
                             expected = getattr(wide, name)(axis, keepdims=keep)
                             self.same(getattr(t, name)(axis, keepdims=keep), expected)
@@ -163,7 +149,7 @@ class Reductions(Base):
             self.assertRaises(error, call)
 
 
-class Order(Base):
+class Order(Arrays):
     def test_sums_and_products_so_far(self):
         for dtype in ("f4", "i4", "u1", "i8"):
             a, t = pair(self.rng, (3, 5), dtype, -2, 2)
@@ -183,7 +169,7 @@ class Order(Base):
         self.assertRaises(IndexError, lambda: tenon.zeros(()).sort())
 
 
-class Forms(Base):
+class Forms(Arrays):
     def test_views_share_memory_and_copies_do_not(self):
         a, t = pair(self.rng, (2, 3, 4))
         c, u = np.ascontiguousarray(a), t.copy()
@@ -228,7 +214,7 @@ class Forms(Base):
         self.assertRaises(TypeError, lambda: u.astype("c8"))
 
 
-class Protocols(Base):
+class Protocols(Arrays):
     """NumPy's functions either run on the device or raise."""
 
     def test_functions(self):

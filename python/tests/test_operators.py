@@ -1,36 +1,24 @@
 """Operators and comparisons of tensors, compared with NumPy over random shapes, layouts and types."""
 import copy
 import operator
-import random
 import unittest
 
 import numpy as np
 import tenon
-from common import integers, pair, random_shape, reals
+from common import Arrays, integers, pair, random_shape, reals
 from tenon._types import DTYPES, NUMPY, promoted
 
-SEED = random.SystemRandom().randrange(2**32)
 ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)
 COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 BITS = (operator.and_, operator.or_, operator.xor)
 
 
-class Random(unittest.TestCase):
-    def setUp(self):
-        self.rng = np.random.default_rng(SEED)
-
+class Random(Arrays):
     def shapes(self):
         """Returns two shapes that broadcast to each other."""
         full = random_shape(self.rng, int(self.rng.integers(1, 5)))
         other = tuple(1 if self.rng.integers(3) == 0 else n for n in full)[int(self.rng.integers(len(full))):]
         return (full, other) if self.rng.integers(2) else (other, full)
-
-    def same(self, got, expected, dtype=None):
-        self.assertIsInstance(got, tenon.Tensor)
-        if dtype is not None:
-            self.assertEqual(got.dtype, dtype)
-        self.assertEqual(got.shape, np.shape(expected))
-        np.testing.assert_array_equal(got.numpy(), expected)
 
     def test_arithmetic(self):
         for dtype in ("f4", "i4", "u1"):
@@ -41,7 +29,7 @@ class Random(unittest.TestCase):
                     b, u = b.copy(), u.copy()
                     b[b == 0] = 3
                     u[u == 0] = 3
-                with self.subTest(seed=SEED, dtype=dtype, function=function.__name__):
+                with self.subTest(seed=self.seed, dtype=dtype, function=function.__name__):
                     self.same(function(t, u), function(a, b), t.dtype)
                     self.same(function(t, b), function(a, b), t.dtype)
                     self.same(function(a, u), function(a, b), t.dtype)
@@ -51,7 +39,7 @@ class Random(unittest.TestCase):
             a, t = pair(self.rng, (3, 4), dtype, low=1)
             a, t = a + a.dtype.type(1), t + 1
             for function in (*ARITHMETIC, *COMPARISONS):
-                with self.subTest(seed=SEED, dtype=dtype, function=function.__name__):
+                with self.subTest(seed=self.seed, dtype=dtype, function=function.__name__):
                     for number in (3, np.uint8(3), True):
                         one = np.array(number, dtype)
                         self.same(function(t, number), function(a, one))
@@ -62,7 +50,7 @@ class Random(unittest.TestCase):
             for function in COMPARISONS:
                 first, second = self.shapes()
                 (a, t), (b, u) = pair(self.rng, first, dtype, -2, 2), pair(self.rng, second, dtype, -2, 2)
-                with self.subTest(seed=SEED, dtype=dtype, function=function.__name__):
+                with self.subTest(seed=self.seed, dtype=dtype, function=function.__name__):
                     self.same(function(t, u), function(a, b), "bool")
                     self.same(function(a, u), function(a, b), "bool")
 
@@ -81,7 +69,7 @@ class Random(unittest.TestCase):
             for function in BITS:
                 first, second = self.shapes()
                 (a, t), (b, u) = pair(self.rng, first, dtype), pair(self.rng, second, dtype)
-                with self.subTest(seed=SEED, dtype=dtype, function=function.__name__):
+                with self.subTest(seed=self.seed, dtype=dtype, function=function.__name__):
                     self.same(function(t, u), function(a, b), t.dtype)
                     self.same(~t, ~a, t.dtype)
         a, t = pair(self.rng, (20,), "i4", -1000, 1000)
@@ -98,7 +86,7 @@ class Random(unittest.TestCase):
                 b, u = b + a.dtype.type(1), u + 1
                 whole = t.memory
                 kept = t
-                with self.subTest(seed=SEED, dtype=dtype, function=function.__name__):
+                with self.subTest(seed=self.seed, dtype=dtype, function=function.__name__):
                     for other, on_device in ((b, u), (np.array(2, dtype), 2), (a, t)):
                         if function in (operator.ifloordiv, operator.imod) and on_device is t:
                             continue
