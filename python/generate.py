@@ -110,15 +110,21 @@ def signatures():
 
 
 def definitions():
-    """Returns the names of the package's handwritten functions, and the classes with their methods."""
-    functions, classes = set(), {}
+    """Returns the names of the package's handwritten functions, and the classes with their methods, also those of
+    their base classes.
+    """
+    functions, classes, bases = set(), {}, {}
     for path in sorted((HERE / "tenon").glob("_[a-z]*.py")):
         for item in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(item, ast.FunctionDef):
                 functions.add(item.name)
             elif isinstance(item, ast.ClassDef):
                 classes[item.name] = {f.name for f in item.body if isinstance(f, ast.FunctionDef)}
-    return functions, classes
+                bases[item.name] = [b.id for b in item.bases if isinstance(b, ast.Name)]
+
+    def methods(name):
+        return classes.get(name, set()).union(*map(methods, bases.get(name, [])))
+    return functions, {name: methods(name) for name in classes}
 
 
 def python_names(text, operations, flags):

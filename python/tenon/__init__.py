@@ -5,7 +5,8 @@
     d = tenon.gemm(a, a)              # arrays in, an array out
     t = tenon.tensor(a)               # copied to the device
     y = tenon.softmax_forward(t @ t.T * 0.1 + 1)
-    print(y[0, :4].numpy())           # slices are views; numpy() copies back
+    y[y < 1e-3] = 0                   # operators, masks and methods as with arrays, on the device
+    print(y.sum(axis=1)[:4].numpy())  # slices are views; numpy() copies back
 
 The first calls on a device take longer, from a second to about 20 in total: each kernel is compiled and checked
 once against a reference. The results are cached for later processes. TENON_VERBOSE=1 in the environment prints
@@ -16,15 +17,19 @@ True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with t
 enumeration is given by a word, as in activation="relu". help(tenon.gemm) documents one operation. Types are f64,
 f32, f16, i8, u8, i16, u16, i32, u32, i64, bool, and bf16 with tenon.tensor(x, dtype="bf16").
 
+Tensors have NumPy's operators, indexing and usual methods. NumPy's functions run on the device (np.where(t > 0, t, 0))
+or raise TypeError; none runs on the host. docs/python.md has a table, and the rules for types.
+
 Calls run on the default device (set TENON_DEVICE in the environment to choose another) and its stream; use Context
 and Stream for others. A plan is an operation that is validated and compiled once: plan = tenon.gemm_plan(t, t),
 then plan.run(t, t). A Sequence runs many plans by one call. Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and `lib` are the complete C API by cffi.
 """
-from . import _constants, _operations
+from . import _constants, _functions, _operations
 from ._calls import OPERATIONS as _OPERATIONS
 from ._constants import *  # noqa: F401,F403
 from ._context import Context, Stream, default_context, device_list, device_select
 from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
+from ._functions import *  # noqa: F401,F403
 from ._lists import clip_by_norm, concat
 from ._loader import ffi, lib, version
 from ._makers import empty, from_dlpack, full, tensor, view, zeros
@@ -38,6 +43,7 @@ from ._tensor import Tensor
 __version__ = version
 __all__ = ["tensor", "empty", "zeros", "full", "view", "from_dlpack"]
 __all__ += _operations.__all__
+__all__ += _functions.__all__
 __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
             "default_context", "device_list", "device_select",
             "Activation", "Bound", "Context", "Packed", "Plan", "Sequence", "Stream", "Tensor",

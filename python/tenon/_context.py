@@ -200,6 +200,7 @@ class Stream:
         self._c = ffi.gc(out[0], lib.tenon_stream_destroy)
         self.lock = threading.RLock()
         self.only = frozenset({self})  # the users of memory that only this stream has used
+        self.constants: Dict[Any, Any] = {}  # tensors of one number, by type and number (_direct.py)
 
     def flush(self) -> None:
         """Submits the enqueued work to the device."""

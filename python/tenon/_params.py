@@ -15,7 +15,7 @@ class Activation(NamedTuple):
     beta: Optional[float] = None
 
 
-Activation.__doc__ += "\n\nThe kinds and their formulas:\n\n" + "\n".join(
+Activation.__doc__ = f"{Activation.__doc__}" + "\n\nThe kinds and their formulas:\n\n" + "\n".join(
     f"    {kind}: {formula}" for kind, formula in ACTIVATIONS.items())
 
 

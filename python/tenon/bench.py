@@ -50,7 +50,7 @@ def columns(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Computes NumPy's convolution: windows as columns, and a matrix product."""
     pad = w.shape[2] // 2
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
+    windows = np.lib.stride_tricks.sliding_window_view(x, tuple(w.shape[2:]), axis=(2, 3))  # type: ignore[call-overload]
     return np.tensordot(windows, w, axes=((1, 4, 5), (1, 2, 3)))
 
 

@@ -3,6 +3,9 @@
 The tests check the package, not the kernels. Most use small integers, whose results every type represents exactly,
 so that results must match bit for bit.
 """
+import random
+import unittest
+
 import numpy as np
 
 DTYPES = ("f8", "f4", "f2")
@@ -54,3 +57,41 @@ def conv(x, w, stride=1, pad=0, dilation=1, groups=1):
                          left:left + (q - 1) * stride + 1:stride]
                 y[:, filters] += np.einsum("nchw,kc->nkhw", part, w[filters, :, i, j].astype("f8"))
     return y
+
+
+def pair(rng, shape, dtype="f4", low=-6, high=6):
+    """Returns an array of integers in a random layout, and the tensor with the same layout."""
+    import tenon
+    order = rng.permutation(len(shape))
+    steps = rng.integers(1, 3, len(shape))
+    low = 0 if dtype[0] in "u?" else low
+    whole = rng.integers(low, high + 1, [shape[d] * steps[d] + 1 for d in order]).astype(dtype)
+    a, t = whole, tenon.tensor(whole)
+    back = np.argsort(order)
+    a, t = a.transpose(back), t.permute(back)
+    for d, (n, step) in enumerate(zip(shape, steps)):
+        a = a[(slice(None),) * d + (slice(1, n * step + 1, step),)]
+        t = t.slice(d, 1, n, int(step))
+    return a, t
+
+
+def random_shape(rng, rank, most=5):
+    return tuple(int(n) for n in rng.integers(1, most + 1, rank))
+
+
+class Arrays(unittest.TestCase):
+    """Tests that compare tensors with arrays. Messages show the seed of random numbers."""
+
+    seed = random.SystemRandom().randrange(2**32)
+
+    def setUp(self):
+        self.rng = np.random.default_rng(self.seed)
+
+    def same(self, got, expected, dtype=None):
+        """Compares a tensor with an array bit for bit, and with a type."""
+        import tenon
+        self.assertIsInstance(got, tenon.Tensor)
+        if dtype is not None:
+            self.assertEqual(got.dtype, dtype)
+        self.assertEqual(got.shape, np.shape(expected))
+        np.testing.assert_array_equal(got.numpy(), expected)

@@ -67,16 +67,13 @@ class Refusals(unittest.TestCase):
 
     def test_views(self):
         t = tenon.tensor(A)
-        for key in (4, (0, 0, 0), -5, (..., ...)):
+        for key in (4, (0, 0, 0), -5, (..., ...), "a", 1.0, True):
             self.refused(IndexError, "", t.__getitem__, key)
-        for key in ("a", 1.0, True, [0, 1]):
-            self.refused(TypeError, "", t.__getitem__, key)
-        self.refused(IndexError, "positive", t.__getitem__, slice(None, None, -1))
         self.refused(ValueError, "slice", t.slice, 0, 3, 2)
         self.refused(ValueError, "permute", t.permute, (0, 0))
         self.refused(ValueError, "permute", t.permute, (0,))
         self.refused(ValueError, "", t.reshape, 3, -1)
-        self.refused(tenon.Unsupported, "", t.T.reshape, 16)
+        self.refused(tenon.Unsupported, "", t.T.reshape, 16, copy=False)
         self.refused(ValueError, "upload", t.upload, A[:2])
         self.refused(ValueError, "upload", t.upload, A.astype("f8"))
         self.refused(ValueError, "", t[0].broadcast(4, 4).upload, A)

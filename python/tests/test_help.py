@@ -71,7 +71,8 @@ class Docstrings(unittest.TestCase):
     def test_methods_have_docstrings(self):
         for owner, found in CLASSES.items():
             if not issubclass(found, tuple):
-                for name, method in vars(found).items():
+                methods = {name: m for base in reversed(found.__mro__[:-1]) for name, m in vars(base).items()}
+                for name, method in methods.items():
                     if not name.startswith("_") and (callable(method) or isinstance(method, property)):
                         self.assertTrue(inspect.getdoc(method), f"{owner}.{name}")
 

@@ -170,9 +170,9 @@ class Program:
         if tuple(shape) == x.shape:
             return x
         try:
-            return x.reshape(tuple(shape))
+            return x.reshape(tuple(shape), copy=False)
         except (tenon.InvalidArgument, tenon.Unsupported):
-            return self.copy(x).reshape(tuple(shape))
+            return self.copy(x).reshape(tuple(shape), copy=False)
 
     def concat(self, tensors: SequenceOf[Tensor], axis: int) -> Tensor:
         shape = list(tensors[0].shape)
