@@ -1,4 +1,4 @@
-"""tenon.onnx: the table, checks of models, and a small network compared with NumPy; skipped without the package onnx."""
+"""tenon.onnx: the table, checks of models, and a small network compared with NumPy; skipped without onnx."""
 import contextlib
 import io
 import subprocess
@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Networks(unittest.TestCase):
         model, x = tenon.onnx.prepare(proto), array(9, 2, 3, 8, 8)
         y, = model.run({"x": x})
         times = model.times({"x": x})
-        self.assertEqual([t.op for t in times][:2], ["ConvBatchNormalization", "Relu"])
+        self.assertEqual([t.op for t in times][:2], ["ConvAffine", "Relu"])
         z, = model._each(*model._divided(model._given({"x": x})))
         np.testing.assert_allclose(z.numpy(), y, rtol=2e-5, atol=1e-6)
 
@@ -121,6 +122,13 @@ class Networks(unittest.TestCase):
         model, x = tenon.onnx.prepare(proto), np.array([-1, 0, 2], "f4")
         self.assertEqual(model.run([x, np.array(True)])[0].tolist(), [0, 0, 2])
         self.assertEqual(model.run([x, np.array(False)])[0].tolist(), [1, 0, -2])
+
+    def test_nodes_in_another_order(self):
+        nodes = [helper.make_node("Mul", ["b", "b"], ["y"]), helper.make_node("Neg", ["a"], ["b"]),
+                 helper.make_node("Relu", ["x"], ["a"])]
+        proto = model_of(nodes, [info("x", [2])], [info("y", [2])])
+        self.assertEqual(tenon.onnx.run_model(proto, [np.array([-1, 3], "f4")])[0].tolist(), [0, 9])
+        self.assertEqual(proto.graph.node[0].op_type, "Mul")
 
     def test_run_node(self):
         node = helper.make_node("MatMul", ["a", "b"], ["y"])
@@ -178,19 +186,62 @@ class Refused(unittest.TestCase):
         proto = model_of([node], [info("x", [2], TensorProto.UINT64)], [info("y", [2], TensorProto.UINT64)])
         self.refused(proto, "input x has the type UINT64", kind=tenon.onnx.UnsupportedModel)
 
-    def test_operator_sets_that_are_too_new(self):
-        proto = model_of([helper.make_node("Relu", ["x"], ["y"])], [info("x", [2])], [info("y", [2])], opset=99)
-        self.refused(proto, kind=(tenon.onnx.ModelError, tenon.onnx.UnsupportedModel))
+    def test_operator_sets(self):
+        def relu(*imports, domain=""):
+            node = helper.make_node("Relu", ["x"], ["y"], domain=domain)
+            proto = model_of([node], [info("x", [2])], [info("y", [2])])
+            del proto.opset_import[:]
+            proto.opset_import.extend(helper.make_opsetid(*i) for i in imports)
+            return proto
+        unsupported = tenon.onnx.UnsupportedModel
+        self.refused(relu(("", 99)), "operator set 99 of ai.onnx: the newest supported one is 28", kind=unsupported)
+        self.refused(relu(("", 17), ("ai.onnx.ml", 99)), "operator set 99 of ai.onnx.ml", kind=unsupported)
+        self.refused(relu(("", 0)), "operator set 0 of ai.onnx: the first is 1")
+        self.refused(relu(("", 9), ("", 17)), "operator sets 9 and 17 of ai.onnx")
+        self.refused(relu(), "opset_import")
+        self.refused(relu(("", 17), domain="other"), "No opset import for domain 'other'")
+        self.refused(relu(("", 17), ("other", 2), domain="other"), "other.Relu", "operator set 2", kind=unsupported)
+
+    def test_nothing_is_set_up_for_a_refused_model(self):
+        node = helper.make_node("RandomNormalLike", ["x"], ["y"])
+        proto = model_of([node], [info("x", [2])], [info("y", [2])])
+        with mock.patch("tenon.default_context", side_effect=AssertionError("the device is used")):
+            self.refused(proto, "RandomNormalLike", kind=tenon.onnx.UnsupportedModel)
+
+    def test_nodes_of_branches_are_listed(self):
+        body = helper.make_graph([helper.make_node("RandomNormalLike", ["x"], ["o"], name="inner")], "b", [],
+                                 [info("o", [1])])
+        node = helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body)
+        proto = model_of([node], [info("x", [1]), info("c", [], TensorProto.BOOL)], [info("y", [1])])
+        self.refused(proto, 'RandomNormalLike "inner"', kind=tenon.onnx.UnsupportedModel)
 
     def test_cycles_and_unknown_inputs(self):
         nodes = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Relu", ["a"], ["b"])]
-        self.refused(model_of(nodes, [info("x", [2])], [info("b", [2])]), "invalid model")
+        nodes += [helper.make_node("Neg", ["x"], ["before"]), helper.make_node("Neg", ["b"], ["after"])]
+        self.refused(model_of(nodes, [info("x", [2])], [info("b", [2])]), 'form a cycle: Add "a", Relu "b"')
+        itself = helper.make_node("Relu", ["y"], ["y"], name="r")
+        self.refused(model_of([itself], [info("x", [2])], [info("y", [2])]), 'form a cycle: Relu "r"')
+        self.refused(model_of([helper.make_node("Relu", ["z"], ["y"])], [], [info("y", [2])]), "input 'z'")
+        same = [helper.make_node(op, ["x"], ["y"]) for op in ("Relu", "Neg")]
+        self.refused(model_of(same, [info("x", [2])], [info("y", [2])]), "'y' has been used as output names")
 
     def test_constants_of_the_wrong_size(self):
+        for dims, text in (([1 << 40], "raw_data size (8 bytes) is too small"), ([3], "too small"),
+                           ([1], "the file has 8"), ([-2], "Negative dimension"), ([1 << 62] * 2, "overflow")):
+            proto = model_of([helper.make_node("Add", ["x", "w"], ["y"])], [info("x", [2])], [info("y", [2])],
+                             {"w": np.ones(2, "f4")})
+            del proto.graph.initializer[0].dims[:]
+            proto.graph.initializer[0].dims.extend(dims)
+            with self.subTest(dims):
+                self.refused(proto, "w", text)
+
+    def test_constants_that_are_no_raw_bytes(self):
         proto = model_of([helper.make_node("Add", ["x", "w"], ["y"])], [info("x", [2])], [info("y", [2])],
                          {"w": np.ones(2, "f4")})
-        proto.graph.initializer[0].dims[0] = 1 << 40
-        self.refused(proto)
+        proto.graph.initializer[0].ClearField("raw_data")
+        self.refused(proto, "one and only one value field")
+        proto.graph.initializer[0].float_data.extend([1, 2, 3])
+        self.refused(proto, "w: invalid constant of shape [2]")
 
     def test_inputs(self):
         proto, _ = network()
@@ -229,12 +280,47 @@ class Files(unittest.TestCase):
         with self.assertRaises(tenon.onnx.ModelError):
             tenon.onnx.load(Path(self.folder.name, "missing.onnx"))
 
-    def test_external_constants_beyond_the_file(self):
-        onnx.save(self.proto, str(self.path), save_as_external_data=True, location="weights", size_threshold=0)
-        weights = Path(self.folder.name, "weights")
-        weights.write_bytes(weights.read_bytes()[:100])
-        with self.assertRaises(tenon.onnx.ModelError):
+    def external(self, **changed):
+        """Saves the model with external constants; changes entries of the first one."""
+        proto = onnx.ModelProto()
+        proto.CopyFrom(self.proto)
+        Path(self.folder.name, "weights").unlink(missing_ok=True)
+        onnx.save(proto, str(self.path), save_as_external_data=True, location="weights", size_threshold=0)
+        proto = onnx.load(str(self.path), load_external_data=False)
+        for entry in proto.graph.initializer[0].external_data:
+            entry.value = changed.get(entry.key, entry.value)
+        self.path.write_bytes(proto.SerializeToString())
+        return Path(self.folder.name, "weights")
+
+    def load_is_refused(self, *texts):
+        with self.assertRaises(tenon.onnx.ModelError) as caught:
             tenon.onnx.load(self.path)
+        for text in ("model.onnx", *texts):
+            self.assertIn(text, str(caught.exception))
+
+    def test_external_constants(self):
+        self.external()
+        self.assertEqual(tenon.onnx.load(self.path).outputs, ["y"])
+        for changed, text in (({"offset": "999999999"}, "offset (999999999) exceeds file size"),
+                              ({"offset": "-4"}, "non-negative"), ({"length": "99999999999"}, "exceeds available data"),
+                              ({"length": "4"}, "too small for the declared shape"), ({"length": "abc"}, "abc"),
+                              ({"location": "../weights"}, "outside"), ({"location": "/etc/hostname"}, "absolute path"),
+                              ({"location": "none"}, "none")):
+            with self.subTest(changed):
+                self.external(**changed)
+                self.load_is_refused(text)
+
+    def test_external_constants_without_their_file(self):
+        self.external().unlink()
+        self.load_is_refused("weights")
+        weights = self.external()
+        weights.write_bytes(weights.read_bytes()[:100])
+        self.load_is_refused("exceeds available data")
+
+    def test_files_that_are_no_models(self):
+        for data in (b"a text, not a model", bytes(range(256))):
+            self.path.write_bytes(data)
+            self.load_is_refused("cannot be read")
 
     def command(self, *arguments):
         return subprocess.run([sys.executable, "-m", "tenon.onnx", *map(str, arguments)], check=False,
@@ -247,6 +333,21 @@ class Files(unittest.TestCase):
         self.assertIn("y: float32 [2, 10]", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^MaxPool +1 +\d")
         self.assertTrue("largest difference" in done.stdout or "not installed" in done.stdout)
+
+    def test_comparing_without_onnx_runtime(self):
+        from tenon.onnx.__main__ import compare
+        said = io.StringIO()
+        with mock.patch.dict(sys.modules, {"onnxruntime": None}), contextlib.redirect_stdout(said):
+            self.assertTrue(compare(str(self.path), {}, {}, 1, 1e-3))
+        self.assertIn("onnxruntime is not installed: nothing is compared", said.getvalue())
+
+    def test_the_command_lists_unsupported_operators(self):
+        nodes = [helper.make_node("RandomNormalLike", ["x"], [name], name=name) for name in "ab"]
+        onnx.save(model_of(nodes, [info("x", [2])], [info(n, [2]) for n in "ab"]), str(self.path))
+        done = self.command(self.path)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        for name in "ab":
+            self.assertIn(f'RandomNormalLike "{name}": operator set 17: not supported', done.stderr)
 
     def test_the_command_refuses(self):
         for arguments in ([Path(self.folder.name, "none")], [self.path, "--shape", "z=1"],

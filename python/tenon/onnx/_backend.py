@@ -51,8 +51,7 @@ class TenonBackend(onnx.backend.base.Backend):
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
         """Returns True if all nodes of a valid model are supported."""
         try:
-            checks.check_file(model)
-            Model(model, kwargs.get("context"))
+            Model(checks.check_file(model), kwargs.get("context"))
         except (ModelError, UnsupportedModel):
             return False
         return cls.supports_device(device)
@@ -62,8 +61,7 @@ class TenonBackend(onnx.backend.base.Backend):
         """Checks a model and returns an object with a function run; `record=False`: which runs node by node."""
         if not cls.supports_device(device):
             raise ValueError(f"device: {device!r} is not supported; use \"CPU\" and select a device with TENON_DEVICE")
-        checks.check_file(model)
-        return Model(model, kwargs.get("context"), kwargs.get("record", True))
+        return Model(checks.check_file(model), kwargs.get("context"), kwargs.get("record", True))
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> Tuple[Any, ...]:

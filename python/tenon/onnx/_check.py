@@ -1,31 +1,86 @@
 """Validation of a model before anything runs: all nodes that are not supported, with the reason."""
-from typing import Any, Dict, Iterator, List, Optional, Set
+import heapq
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
 
 import onnx
 
 from ._errors import ModelError, UnsupportedModel
 from ._graph import Graph, Node, subgraphs
 from ._hostops import SHAPE_OPERATORS
-from ._table import CONTROL, MAX_ML_OPSET, MAX_OPSET, lookup
+from ._table import CONTROL, MAX_ML_OPSET, MAX_OPSET, MAX_TRAINING_OPSET, lookup
 from ._types import NAMES, number_name
 
-KNOWN_DOMAINS = {"": MAX_OPSET, "ai.onnx.ml": MAX_ML_OPSET}
+KNOWN_DOMAINS = {"": MAX_OPSET, "ai.onnx.ml": MAX_ML_OPSET, "ai.onnx.preview.training": MAX_TRAINING_OPSET}
 
 
-def check_file(model: onnx.ModelProto) -> None:
-    """Raises ModelError for a graph that is invalid in ONNX: cycles, unknown inputs, missing attributes."""
+def _read_by(node: onnx.NodeProto) -> Set[str]:
+    """Returns the names that a node and its bodies read."""
+    bodies = [a.g for a in node.attribute if a.HasField("g")] + [g for a in node.attribute for g in a.graphs]
+    return set(node.input).union(*(_read_by(n) for body in bodies for n in body.node)) - {""}
+
+
+def _order(nodes: Sequence[onnx.NodeProto]) -> List[int]:
+    """Returns an order in which each node follows those whose results it reads, the given one if possible. Raises
+    ModelError for a cycle."""
+    makers = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    needs = [{makers[name] for name in _read_by(node) if name in makers} for node in nodes]
+    readers: Dict[int, List[int]] = {i: [] for i in range(len(nodes))}
+    for i, before in enumerate(needs):
+        for j in before:
+            readers[j].append(i)
+    left = [len(before) for before in needs]
+    ready, order = [i for i, count in enumerate(left) if count == 0], []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for i in readers[order[-1]]:
+            left[i] -= 1
+            if left[i] == 0:
+                heapq.heappush(ready, i)
+    if len(order) < len(nodes):
+        rest = set(range(len(nodes))) - set(order)
+        while any(not rest.intersection(readers[i]) for i in rest):
+            rest = {i for i in rest if rest.intersection(readers[i])}
+        names = ", ".join(f'{nodes[i].op_type} "{nodes[i].name or nodes[i].output[0]}"' for i in sorted(rest)[:8])
+        raise ModelError(f"invalid model: nodes form a cycle: {names}{' …' if len(rest) > 8 else ''}")
+    return order
+
+
+def _in_order(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Returns the model with its nodes in the order of execution. Some tools, such as ONNX Runtime's conversion to
+    f16, write them in another one."""
+    order = _order(model.graph.node)
+    if order == list(range(len(order))):
+        return model
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    del found.graph.node[:]
+    found.graph.node.extend(model.graph.node[i] for i in order)
+    return found
+
+
+def check_file(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Returns the model with its nodes in the order of execution. Raises ModelError for a graph that is invalid in
+    ONNX: cycles, unknown inputs, missing attributes."""
+    versions(model)
+    model = _in_order(model)
     try:
         onnx.checker.check_model(model)
     except (onnx.checker.ValidationError, ValueError, TypeError) as error:
         raise ModelError(f"invalid model: {str(error).strip()}") from error
+    return model
 
 
 def versions(model: onnx.ModelProto) -> Dict[str, int]:
     """Returns the version of each operator set that the model imports."""
-    found = {}
+    found: Dict[str, int] = {}
     for imported in model.opset_import:
         domain = "" if imported.domain == "ai.onnx" else imported.domain
         newest = KNOWN_DOMAINS.get(domain)
+        if imported.version < 1:
+            raise ModelError(f"invalid model: operator set {imported.version} of {domain or 'ai.onnx'}: the first is 1")
+        if found.get(domain, imported.version) != imported.version:
+            raise ModelError(f"invalid model: operator sets {found[domain]} and {imported.version} of "
+                             f"{domain or 'ai.onnx'} are imported")
         if newest is not None and imported.version > newest:
             raise UnsupportedModel([f"operator set {imported.version} of {domain or 'ai.onnx'}: the newest supported "
                                     f"one is {newest}"])
@@ -41,10 +96,22 @@ def every_node(graph: Graph) -> Iterator[Node]:
         yield node
 
 
+def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Returns a copy without the elements of large constants, whose types alone are needed: inference copies a model
+    three times."""
+    slim = onnx.ModelProto()
+    slim.CopyFrom(model)
+    attributes = (a for n in slim.graph.node if n.op_type == "Constant" for a in n.attribute)
+    for tensor in [*slim.graph.initializer, *(a.t for a in attributes if a.HasField("t"))]:
+        if len(tensor.raw_data) > 4096:
+            tensor.ClearField("raw_data")
+    return slim
+
+
 def value_types(model: onnx.ModelProto) -> Dict[str, int]:
     """Returns the element types of the values whose types ONNX's inference finds; -1: not a tensor."""
     try:
-        graph = onnx.shape_inference.infer_shapes(model).graph
+        graph = onnx.shape_inference.infer_shapes(_without_weights(model)).graph
     except (ValueError, TypeError, RuntimeError):
         graph = model.graph
     found = {c.name: c.data_type for c in graph.initializer}

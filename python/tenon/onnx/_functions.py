@@ -7,6 +7,7 @@ import numpy as np
 from .._tensor import Tensor
 from . import _elementwise as elementwise
 from ._layout import padded
+from ._logic import compare, where
 from ._program import Program
 from ._types import type_name
 
@@ -40,6 +41,24 @@ def blackman(p: Program, size: np.ndarray, *, periodic: int = 1, output_datatype
     found = p.chain(_cosine(p, size, periodic), step("multiply", 0.16), step("add", -0.5),
                     step("multiply", operand="x0"), step("add", 0.34))
     return p.cast(found, type_name(output_datatype))
+
+
+def mel_weights(p: Program, bands: np.ndarray, length: np.ndarray, rate: np.ndarray, low: np.ndarray,
+                high: np.ndarray, *, output_datatype: int = 1) -> Tensor:
+    """Returns the weights of spectrum bins in mel bands: triangles from one band's center to the next ones."""
+    count, size = int(bands.reshape(())), int(length.reshape(()))
+    first, last = (2595 * math.log10(1 + float(edge.reshape(())) / 700) for edge in (low, high))
+    bins = p.chain(p.upload(np.arange(count + 2, dtype="f4")), step("multiply", (last - first) / (count + 2)),
+                   step("add", first), step("multiply", math.log(10) / 2595), step("expm1"),
+                   step("multiply", 700 * (size + 1) / float(rate.reshape(()))), step("floor"))
+    begin, center, end = (bins.slice(0, k, count).unsqueeze(0) for k in range(3))
+    distance = elementwise.binary(p, p.upload(np.arange(size // 2 + 1, dtype="f4").reshape(-1, 1)), center, "subtract")
+    rising, falling = (p.chain(far, step("subtract", operand="x1"), step("max", 1), x1=near)
+                       for far, near in ((center, begin), (end, center)))
+    width = where(p, compare("less")(p, distance, p.full((), 0, "f32")), rising, falling)
+    weights = p.chain(distance, step("abs"), step("divide", operand="x1"), step("multiply", -1), step("add", 1),
+                      step("max", 0), x1=width)
+    return p.cast(weights, type_name(output_datatype))
 
 
 # Fourier transforms -----------------------------------------------------------------------------------
@@ -76,11 +95,10 @@ def _transform(p: Program, x: Tensor, length: int, inverse: int, onesided: int) 
     if inverse and onesided:  # from half of a spectrum to real values
         half = x.shape[1]
         cos, sin = _turns(p, half, length, length, x.dtype)
-        twice = np.full((half, 1), 2.0 / length, "f4")
-        twice[0] = 1.0 / length
-        if length % 2 == 0:
-            twice[-1] = 1.0 / length
-        weights = p.cast(p.upload(twice), x.dtype)
+        weights = p.empty((half, 1), x.dtype, [])
+        p.write(p.full((half, 1), 2.0 / length, x.dtype), weights)
+        for place in (0, half - 1) if length % 2 == 0 else (0,):
+            p.write(p.full((1, 1), 1.0 / length, x.dtype), weights.slice(0, place, 1))
         cos, sin = (elementwise.binary(p, v, weights, "multiply") for v in (cos, sin))
         matrix = _matrix(p, {(0, 0): (cos, 1.0), (1, 0): (sin, -1.0)}, (half, 2, length, 1), x.dtype)
         return p.reshape(p.op("gemm", a=p.reshape(x, (x.shape[0], half * 2)), b=matrix), (x.shape[0], length, 1))

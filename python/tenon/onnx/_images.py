@@ -102,21 +102,68 @@ def batch_norm(p: Program, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
     return y, running(mean, new[0]), running(variance, new[1])
 
 
-def conv_batch_norm(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor, shift: Tensor,
-                    mean: Tensor, variance: Tensor, *, epsilon: float = 1e-5, **geometry: Any) -> Tensor:
-    """Convolves with filters that include the normalization, if all weights are constants."""
-    constants = [v for v in (w, bias, scale, shift, mean, variance) if v is not None]
-    if not all(map(p.is_constant, constants)):
-        return batch_norm(p, conv(p, x, w, bias, **geometry), scale, shift, mean, variance, epsilon=epsilon)
-    others = tuple(v.memory for v in constants[1:])
-    filters, offset = p.weights.form(w, (*others, epsilon), lambda: _normalized(p, w, bias, scale, shift, mean,
-                                                                                variance, epsilon))
-    p.constants(filters, offset)
-    return conv(p, x, filters, offset, **geometry)
+def conv_affine(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor], *others: Tensor,
+                steps: Sequence[Tuple[str, Any]], before: Sequence[float] = (1.0, 0.0), **geometry: Any) -> Tensor:
+    """Convolves `before[0]` x + `before[1]`, and then normalizes, multiplies or adds as the steps say, each with its
+    tensors of `others`. If all of them are constants, they become a part of the filters and the bias."""
+    groups, rest = [], list(others)
+    for op, _ in steps:
+        count = 4 if op == "BatchNormalization" else 1
+        groups.append(rest[:count])
+        rest = rest[count:]
+    given = [v for v in (w, bias, *others) if v is not None]
+    if all(map(p.is_constant, given)) and all(_by_channel(v, x.ndim, w.shape[0]) for op, (v, *_) in
+                                              zip((op for op, _ in steps), groups) if op != "BatchNormalization"):
+        key = (tuple(v.memory for v in given[1:]), tuple(steps), tuple(before))
+        filters, offset = p.weights.form(w, key, lambda: _folded(p, w, bias, steps, groups, before))
+        p.constants(filters, offset)
+        return conv(p, x, filters, offset, **geometry)
+    if tuple(before) != (1.0, 0.0):
+        x = scale_shift(p, x, scale=before[0], shift=before[1])
+    y = conv(p, x, w, bias, **geometry)
+    for (op, epsilon), tensors in zip(steps, groups):
+        if op == "BatchNormalization":
+            y = batch_norm(p, y, *tensors, epsilon=epsilon)
+        else:
+            y = elementwise.binary(p, y, tensors[0], "multiply" if op == "Mul" else "add")
+    return y
 
 
-def _normalized(p: Program, w: Tensor, bias: Optional[Tensor], scale: Tensor, shift: Tensor, mean: Tensor,
-                variance: Tensor, epsilon: float) -> Tuple[Tensor, Tensor]:
+def _by_channel(v: Tensor, rank: int, channels: int) -> bool:
+    """Returns True for a tensor with one element, or one for each channel of an image of this rank."""
+    return v.ndim <= rank and (v.size == 1 or (v.size == channels and v.ndim >= rank - 1
+                                               and v.shape[v.ndim - rank + 1] == channels))
+
+
+def _folded(p: Program, w: Tensor, bias: Optional[Tensor], steps: Sequence[Tuple[str, Any]],
+            groups: Sequence[Sequence[Tensor]], before: Sequence[float]) -> Tuple[Tensor, Tensor]:
+    """Returns filters and a bias that include all steps."""
+    channels = w.shape[0]
+    filters, offset = w, p.full((channels,), 0, w.dtype) if bias is None else bias
+    if before[1] != 0:
+        sums = p.op("reduce", x=p.reshape(w, (channels, w.size // channels)), kind="sum", axes=[1])
+        offset = p.op("elementwise", a=offset, b=sums, kind="scale_add", alpha=1.0, beta=before[1])
+    if before[0] != 1:
+        filters = p.chain(filters, elementwise.step("multiply", before[0]))
+    for (op, epsilon), tensors in zip(steps, groups):
+        if op == "BatchNormalization":
+            filters, offset = _normalized(p, filters, offset, *tensors, epsilon=epsilon)
+            continue
+        factor = p.reshape(tensors[0], () if tensors[0].size == 1 else (channels,))
+        if op == "Mul":
+            wide = factor if factor.ndim == 0 else factor.reshape(channels, *[1] * (w.ndim - 1))
+            filters = elementwise.binary(p, filters, wide, "multiply")
+        offset = elementwise.binary(p, offset, factor, "multiply" if op == "Mul" else "add")
+    return filters, offset
+
+
+def scale_shift(p: Program, x: Tensor, *, scale: float, shift: float) -> Tensor:
+    """Multiplies by and adds numbers in one pass."""
+    return p.chain(x, elementwise.step("multiply", scale), elementwise.step("add", shift))
+
+
+def _normalized(p: Program, w: Tensor, bias: Tensor, scale: Tensor, shift: Tensor, mean: Tensor, variance: Tensor,
+                epsilon: float) -> Tuple[Tensor, Tensor]:
     """Returns filters and a bias that include a normalization.
 
     With a mean and shift of 0 a normalization multiplies the filters by gamma / sqrt(variance + epsilon).
@@ -125,7 +172,7 @@ def _normalized(p: Program, w: Tensor, bias: Optional[Tensor], scale: Tensor, sh
     zero = p.copy(p.full((channels,), 0, scale.dtype))
     flat = p.reshape(w, (1, channels, w.size // channels))
     filters = p.reshape(batch_norm(p, flat, scale, zero, zero, variance, epsilon=epsilon), w.shape)
-    sums = (p.full((channels,), 0, w.dtype) if bias is None else bias).reshape(1, channels, 1)
+    sums = bias.reshape(1, channels, 1)
     return filters, batch_norm(p, sums, scale, shift, mean, variance, epsilon=epsilon).reshape(channels)
 
 
@@ -213,11 +260,16 @@ def rotary(p: Program, x: Tensor, cos: Tensor, sin: Tensor, positions: Any = Non
 
 
 def affine_grid(p: Program, theta: Tensor, size: np.ndarray, *, align_corners: int = 0) -> Tensor:
-    """Multiplies the matrices by the coordinates of the elements of an image, a constant."""
+    """Multiplies the matrices by the coordinates of the elements of an image, which depend on its shape only."""
     spatial = [int(n) for n in size[2:]]
-    lines = [np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in spatial]
-    grids = np.meshgrid(*lines, indexing="ij")
-    points = np.stack([*grids[::-1], np.ones(spatial)], -1).reshape(-1, len(spatial) + 1)
-    base = p.cast(p.upload(points.astype("f4")), theta.dtype)
+    rank, base = len(spatial), p.empty((*spatial, len(spatial) + 1), "f32", [])
+    p.write(p.full((*spatial, 1), 1, "f32"), base.slice(rank, rank, 1))
+    for d, n in enumerate(spatial):
+        steps = max(n - 1, 1) if align_corners else n  # from -1 to 1
+        line = p.chain(p.upload(np.arange(n, dtype="f4")), elementwise.step("multiply", 2),
+                       elementwise.step("add", -steps if align_corners else 1 - n), elementwise.step("divide", steps))
+        along = line.reshape([n if i == d else 1 for i in range(rank)]).broadcast(spatial)
+        p.write(along.unsqueeze(rank), base.slice(rank, rank - 1 - d, 1))
+    base = p.reshape(p.cast(base, theta.dtype), (math.prod(spatial), rank + 1))
     y = p.op("gemm", a=base.unsqueeze(0).broadcast(theta.shape[0], *base.shape), b=theta.transpose())
     return p.reshape(y, (theta.shape[0], *spatial, len(spatial)))

@@ -100,10 +100,10 @@ class Model(onnx.backend.base.BackendRep):
     """A model that is ready to run. Results for NumPy inputs are arrays; if an input is a tenon.Tensor, tensors."""
 
     def __init__(self, proto: onnx.ModelProto, context: Optional[tenon.Context] = None, record: bool = True):
-        self.context, self._records = context or tenon.default_context(), record
         self.graph: Graph = graph_of(proto.graph, checks.versions(proto))
         self._host = checks.host_values(self.graph)
         checks.check_supported(proto, self.graph, self._host)
+        self.context, self._records = context or tenon.default_context(), record
         self.graph = fused(self.graph)
         self._weights = Weights(arrays_of(self.graph))
         self._programs: "OrderedDict[Any, Optional[Recorded]]" = OrderedDict()

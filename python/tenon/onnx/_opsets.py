@@ -58,6 +58,8 @@ def newest(node: Any, constants: Dict[str, np.ndarray]) -> Any:
         attributes = {"axis": 1, "flat": 1, **attributes}
     if node.op == "BatchNormalization" and node.version < 9 and attributes.get("spatial", 1) == 1:
         attributes.pop("spatial", None)
+    if node.op == "RoiAlign" and node.version < 16:
+        attributes.setdefault("coordinate_transformation_mode", "output_half_pixel")
     if node.op == "Scatter":
         node = node._replace(op="ScatterElements")
     if node.op == "GroupNormalization" and node.version < 21:

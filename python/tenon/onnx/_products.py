@@ -6,6 +6,7 @@ import numpy as np
 
 import tenon
 
+from .._loader import ffi
 from .._tensor import Tensor
 from . import _elementwise as elementwise
 from ._layout import padded, sizes
@@ -39,6 +40,13 @@ def matmul(p: Program, a: Tensor, b: Tensor, **arguments: Any) -> Tensor:
     y = _product(p, a, b, **arguments)
     y = y.squeeze(y.ndim - 2) if row else y
     return y.squeeze(y.ndim - 1) if column else y
+
+
+def matmul_add(p: Program, a: Tensor, b: Tensor, added: Tensor) -> Tensor:
+    """Multiplies matrices and adds a constant: a bias, if it has one element for each column."""
+    if b.ndim >= 2 and added.size == b.shape[-1] == added.shape[-1] and p.is_constant(added):
+        return matmul(p, a, b, bias=p.reshape(added, (added.size,)))
+    return elementwise.binary(p, matmul(p, a, b), added, "add")
 
 
 # Convolution -----------------------------------------------------------------------------------------
@@ -192,6 +200,19 @@ def _labels(equation: str, ranks: Sequence[int]) -> Tuple[List[str], str]:
     return found, dots + "".join(sorted(c for c in set(letters) - set(dots) if letters.count(c) == 1))
 
 
+def _diagonal(x: Tensor, labels: str) -> Tuple[Tensor, str]:
+    """Returns a view in which dimensions with the same label are one, that of their diagonal."""
+    kept = "".join(dict.fromkeys(labels))
+    view = ffi.new("tenon_tensor *", x._c[0])
+    view.rank = len(kept)
+    for d, label in enumerate(kept):
+        places = [i for i, c in enumerate(labels) if c == label]
+        if len({x.shape[i] for i in places}) > 1:
+            raise ValueError(f"{labels}: the dimensions {label} have different sizes {[x.shape[i] for i in places]}")
+        view.shape[d], view.stride[d] = x.shape[places[0]], sum(x.strides[i] for i in places)
+    return Tensor(view, x.memory), kept
+
+
 def _summed(p: Program, x: Tensor, labels: str, kept: str) -> Tuple[Tensor, str]:
     """Sums over the dimensions that are not kept."""
     axes = [d for d, c in enumerate(labels) if c not in kept]
@@ -221,10 +242,9 @@ def _pair(p: Program, a: Tensor, la: str, b: Tensor, lb: str, kept: str) -> Tupl
 
 def einsum(p: Program, *x: Tensor, equation: str) -> Tensor:
     terms, result = _labels(equation, [t.ndim for t in x])
-    if any(len(set(t)) != len(t) for t in terms):
-        raise NotImplementedError(f"a diagonal: {equation}")
-    y, labels = x[0], terms[0]
+    tensors, terms = map(list, zip(*(_diagonal(t, labels) for t, labels in zip(x, terms))))
+    y, labels = tensors[0], terms[0]
     for i in range(1, len(x)):
-        y, labels = _pair(p, y, labels, x[i], terms[i], result + "".join(terms[i + 1:]))
+        y, labels = _pair(p, y, labels, tensors[i], terms[i], result + "".join(terms[i + 1:]))
     y, labels = _summed(p, y, labels, result)
     return y.permute([labels.index(c) for c in result]) if result else y

@@ -1,6 +1,6 @@
 """Reductions, softmax and losses."""
 import math
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
@@ -146,13 +146,20 @@ def softmax_cross_entropy(p: Program, x: Tensor, labels: Operand, weight: Option
     return loss, p.op("softmax_forward", x=x, axis=1, flags=tenon.SOFTMAX_LOG)
 
 
+def _identity(p: Program, rows: int, columns: int, k: int, dtype: str) -> Tensor:
+    """Returns a matrix with ones at the places whose column is the row plus k."""
+    y = p.empty((rows, columns), "f32", [])
+    if y.size:
+        p.op("one_hot", indices=p.upload(np.arange(rows, dtype="i4") + k), y=y)
+    return p.cast(y, dtype)
+
+
 def negative_log_likelihood(p: Program, x: Tensor, labels: Operand, weight: Optional[Tensor] = None, *,
                             ignore_index: Optional[int] = None, reduction: str = "mean") -> Tensor:
     """Selects the log-probability of each label by a product with the row of an identity matrix."""
     classes, found = x.shape[1], _labels(p, labels)
     order = [0, *range(2, x.ndim), 1]
-    identity = np.concatenate([np.zeros((1, classes)), np.eye(classes), np.zeros((1, classes))]).astype("f4")
-    table = p.cast(p.upload(identity), x.dtype)
+    table = _identity(p, classes + 2, classes, -1, x.dtype)  # the first and last rows are 0
     chosen = p.op("gather_forward", x=table, indices=_rows(p, found, classes), axis=0)
     picked = elementwise.binary(p, x.permute(order), chosen, "multiply")
     loss = p.chain(p.op("reduce", x=picked, kind="sum", axes=[-1]), elementwise.step("multiply", -1))
@@ -162,4 +169,4 @@ def negative_log_likelihood(p: Program, x: Tensor, labels: Operand, weight: Opti
 def eye_like(p: Program, x: Operand, *, dtype: int = 0, k: int = 0) -> Tensor:
     shape = x.shape
     kind = type_name(dtype) if dtype else x.dtype if isinstance(x, Tensor) else on_device(x.dtype)
-    return p.cast(p.upload(np.eye(shape[0], shape[1], k, "f4")), kind)
+    return _identity(p, shape[0], shape[1], k, kind)

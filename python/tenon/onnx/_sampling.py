@@ -1,15 +1,17 @@
 """Sampling of images at coordinates, selection of boxes, and determinants."""
 import math
 from itertools import product
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
+
+import tenon
 
 from .._tensor import Tensor
 from . import _elementwise as elementwise
 from ._indexing import gather_elements
 from ._logic import compare, logic, where
-from ._program import Program
+from ._program import Operand, Program
 from ._sorting import selected
 
 step = elementwise.step
@@ -53,6 +55,11 @@ def _taps(p: Program, grid: Tensor, size: int, mode: str, padding: str, align: i
     """Returns the taps of one dimension for normalized coordinates from -1 to 1."""
     scale = (size - 1) / 2 if align else size / 2
     x = p.chain(grid, step("add", 1), step("multiply", scale), step("add", 0 if align else -0.5))
+    return _taps_at(p, x, size, mode, padding, align)
+
+
+def _taps_at(p: Program, x: Tensor, size: int, mode: str, padding: str, align: int) -> List[Tap]:
+    """Returns the taps of one dimension for coordinates in elements."""
     if mode == "nearest":
         x = p.chain(x, step("round"))
     x = _inside(p, x, size, padding, align)
@@ -92,6 +99,12 @@ def grid_sample(p: Program, x: Tensor, grid: Tensor, *, align_corners: int = 0, 
     lines = [p.reshape(grid.slice(grid.ndim - 1, len(sizes) - 1 - d, 1), (count, 1, points))
              for d in range(len(sizes))]
     taps = [_taps(p, line, n, mode, padding_mode, align_corners) for line, n in zip(lines, sizes)]
+    return p.reshape(_interpolated(p, flat, sizes, taps), (count, channels, *out))
+
+
+def _interpolated(p: Program, flat: Tensor, sizes: Sequence[int], taps: List[List[Tap]]) -> Tensor:
+    """Returns the weighted sum of the elements at all combinations of the dimensions' taps, which have the shape
+    …, 1, points. The last dimension of `flat` is an image of the given sizes."""
     total = None
     for chosen in product(*taps):
         index, weight = None, None
@@ -102,10 +115,51 @@ def grid_sample(p: Program, x: Tensor, grid: Tensor, *, align_corners: int = 0, 
                                             number, "add")
             index = number
             weight = w if weight is None else weight if w is None else elementwise.binary(p, weight, w, "multiply")
-        value = gather_elements(p, flat, index.broadcast(count, channels, points), axis=2)
-        value = value if weight is None else elementwise.binary(p, value, weight, "multiply")
+        value = gather_elements(p, flat, index.broadcast(*flat.shape[:-1], index.shape[-1]), axis=flat.ndim - 1)
+        value = value if weight is None else elementwise.binary(p, value, p.cast(weight, value.dtype), "multiply")
         total = value if total is None else elementwise.binary(p, total, value, "add")
-    return p.reshape(total, (count, channels, *out))
+    return total
+
+
+def deform_conv(p: Program, x: Tensor, w: Tensor, offset: Tensor, bias: Optional[Tensor] = None,
+                mask: Optional[Tensor] = None, *, dilations: Optional[Sequence[int]] = None, group: int = 1,
+                kernel_shape: Optional[Sequence[int]] = None, offset_group: int = 1,
+                pads: Optional[Sequence[int]] = None, strides: Optional[Sequence[int]] = None) -> Tensor:
+    """Convolves with samples of the image at shifted positions: a product of the filters and the sampled columns."""
+    sizes, taps, out, count = x.shape[2:], w.shape[2:], offset.shape[2:], x.shape[0]
+    rank, window, points = len(sizes), math.prod(taps), math.prod(out)
+    strides, dilations, pads = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
+    if 0 in (points, x.size):
+        return p.empty((count, w.shape[0], *out), x.dtype, [x, w, offset])
+    shifts = p.reshape(p.cast(offset, "f64" if x.dtype == "f64" else "f32"),
+                       (count, offset_group, window, rank, points))
+    lines = []
+    for d, size in enumerate(sizes):
+        tap, place = (p.cast(p.upload(np.indices(shape)[d].reshape(-1).astype("f4")), shifts.dtype)
+                      for shape in (taps, out))
+        at = p.chain(shifts.slice(3, d, 1).squeeze(3), step("add", operand="x1"), step("add", operand="x2"),
+                     x1=p.chain(tap, step("multiply", dilations[d])).unsqueeze(1),
+                     x2=p.chain(place, step("multiply", strides[d]), step("add", -pads[d])))
+        lines.append(_taps_at(p, p.reshape(at, (count, offset_group, 1, window * points)), size, "linear", "zeros", 1))
+    flat = p.reshape(x, (count, offset_group, x.shape[1] // offset_group, math.prod(sizes)))
+    columns = _interpolated(p, flat, sizes, lines)
+    if mask is not None:
+        columns = elementwise.binary(p, columns, p.reshape(mask, (count, offset_group, 1, window * points)), "multiply")
+    filters = p.reshape(w, (1, group, w.shape[0] // group, w.shape[1] * window))
+    y = p.op("gemm", a=filters.broadcast(count, *filters.shape[1:]),
+             b=p.reshape(columns, (count, group, w.shape[1] * window, points)))
+    y = p.reshape(y, (count, w.shape[0], *out))
+    return y if bias is None else elementwise.binary(p, y, bias.reshape(-1, *[1] * rank), "add")
+
+
+def roi_align(p: Program, x: Tensor, rois: Tensor, indices: Operand, *, output_height: int = 1, output_width: int = 1,
+              coordinate_transformation_mode: str = "half_pixel", mode: str = "avg", sampling_ratio: int = 0,
+              spatial_scale: float = 1.0) -> Tensor:
+    modes = {"half_pixel": 0, "output_half_pixel": tenon.ROI_ALIGN_UNSHIFTED}
+    return p.op("roi_align", x=x, rois=rois, indices=p.cast(p.device(indices), "i32"),
+                y=p.empty((rois.shape[0], x.shape[1], output_height, output_width), x.dtype, [x, rois]),
+                mode={"avg": "average", "max": "max"}[mode], sampling_ratio=sampling_ratio,
+                spatial_scale=spatial_scale, flags=modes[coordinate_transformation_mode])
 
 
 # Boxes -----------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import numpy as np
 import tenon
 
 from .._tensor import Tensor
-from ._indexing import gather_elements
 from ._layout import as_type
 from ._logic import compare
 from ._program import Program
@@ -130,11 +129,5 @@ def unique(p: Program, x: Tensor, *, axis: Optional[int] = None, sorted: int = 1
     p.op("scatter", updates=group, indices=order, y=inverse, mode="elements")
     y = p.op("gather_forward", x=p.reshape(x, (x.size,)) if axis is None else x, indices=first, axis=place)
     return (y, *(p.cast(v, "i64") for v in (first, inverse, counts)))
-
-
-def diagonal(p: Program, x: Tensor) -> Tensor:
-    """Returns the diagonal of the last two dimensions."""
-    indices = p.upload(np.arange(x.shape[-1], dtype="i4").reshape(-1, 1))
-    return gather_elements(p, x, indices.broadcast(*x.shape[:-1], 1), axis=-1).squeeze(x.ndim - 1)
 
 

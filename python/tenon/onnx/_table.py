@@ -4,11 +4,13 @@ A function receives the program, the node's inputs and its attributes as keyword
 attribute that the function does not have is refused before anything runs. Nodes arrive in the newest form of their
 operator (_opsets.py). To add an operator, write the function in the module of its family and a line here.
 """
+import functools
 import inspect
 from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Tuple
 
 import tenon
 
+from . import _attention as a
 from . import _elementwise as e
 from . import _functions as f
 from . import _images as i
@@ -21,10 +23,19 @@ from . import _reductions as r
 from . import _resizing as z
 from . import _sampling as q
 from . import _sorting as o
+from . import _training as t
 from ._types import BYTES, EVERY, FLOATS
 
 MAX_OPSET = 28
 MAX_ML_OPSET = 5
+MAX_TRAINING_OPSET = 1
+
+
+@functools.lru_cache(maxsize=None)
+def _parameters(function: Callable[..., Any]) -> Tuple[FrozenSet[str], bool]:
+    """Returns the names of a function's parameters, and whether it takes all keywords."""
+    found = inspect.signature(function).parameters
+    return frozenset(found), any(p.kind is p.VAR_KEYWORD for p in found.values())
 
 
 class Operator(NamedTuple):
@@ -36,8 +47,8 @@ class Operator(NamedTuple):
     either: Tuple[int, ...] = ()     # inputs that may be arrays or tensors
 
     def accepts(self, attribute: str) -> bool:
-        found = inspect.signature(self.run).parameters
-        return attribute in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
+        names, takes_any = _parameters(self.run)
+        return takes_any or attribute in names
 
 
 INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64"})
@@ -102,6 +113,7 @@ OPERATORS: Dict[str, Operator] = {
     "DFT": Operator(f.dft, host=(1, 2)),
     "HammingWindow": Operator(f.window(25 / 46, -21 / 46), INTEGERS, host=(0,)),
     "HannWindow": Operator(f.window(0.5, -0.5), INTEGERS, host=(0,)),
+    "MelWeightMatrix": Operator(f.mel_weights, INTEGERS, host=(0, 1, 2, 3, 4)),
     "Mod": Operator(g.modulo, NUMBERS),
     "Pow": Operator(g.power, NUMBERS),
     "STFT": Operator(f.stft, host=(1, 3)),
@@ -196,14 +208,18 @@ OPERATORS: Dict[str, Operator] = {
     "MeanVarianceNormalization": Operator(i.mean_variance_norm),
     "RMSNormalization": Operator(i.rms_norm),
     "RotaryEmbedding": Operator(i.rotary, either=(3,)),
+    "DeformConv": Operator(q.deform_conv),
     "Det": Operator(q.determinant),
     "GridSample": Operator(q.grid_sample),
     "NonMaxSuppression": Operator(q.non_max_suppression, host=(2, 3, 4)),
+    "RoiAlign": Operator(q.roi_align, either=(2,)),
     "GlobalLpPool": Operator(z.global_lp_pool),
     "LRN": Operator(z.lrn),
     "LpPool": Operator(z.lp_pool),
     "Resize": Operator(z.resize, FLOATS, host=(1, 2, 3)),
     "Upsample": Operator(z.upsample, FLOATS, host=(1,)),
+    # Attention
+    "Attention": Operator(a.attention),
     # Recurrence
     "GRU": Operator(n.gru, either=(4,)),
     "LSTM": Operator(n.lstm, either=(4,)),
@@ -223,10 +239,17 @@ OPERATORS: Dict[str, Operator] = {
     "ReduceSumSquare": Operator(r.reduction("sum_squares", empty=0), host=(1,)),
     "Softmax": Operator(r.softmax()),
     "SoftmaxCrossEntropyLoss": Operator(r.softmax_cross_entropy, either=(1,)),
+    # Optimizers
+    "ai.onnx.preview.training.Adagrad": Operator(t.adagrad),
+    "ai.onnx.preview.training.Adam": Operator(t.adam),
+    "ai.onnx.preview.training.Momentum": Operator(t.momentum),
     # Other domains
     "ai.onnx.ml.ArrayFeatureExtractor": Operator(l.feature_extractor, EVERY, either=(1,)),
     "ai.onnx.ml.Binarizer": Operator(g.binarizer),
-    "tenon.ConvBatchNormalization": Operator(i.conv_batch_norm),  # made by _fusion.py
+    # Made by _fusion.py
+    "tenon.ConvAffine": Operator(i.conv_affine),
+    "tenon.MatMulAdd": Operator(m.matmul_add),
+    "tenon.ScaleShift": Operator(i.scale_shift),
 }
 # Handled by the model itself: their results need no operation.
 CONTROL = ("If", "Loop", "Scan", "Shape", "Size")

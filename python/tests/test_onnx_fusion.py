@@ -1,0 +1,167 @@
+"""tenon.onnx: replacements of nodes, compared with NumPy in double precision and with models that stay as they are."""
+import math
+import unittest
+
+import numpy as np
+
+try:
+    import ml_dtypes  # noqa: F401  (a dependency of onnx)
+    from onnx import helper
+except ImportError as error:
+    raise unittest.SkipTest(f"the package onnx is not installed: {error}") from error
+
+import tenon.onnx
+from test_onnx import array, info, model_of
+
+
+def model(text, constants, shape, opset=17):
+    """Makes a model with the input x and the output y of lines such as "c = Conv(x, w)"."""
+    nodes = []
+    for line in text.strip().splitlines():
+        result, _, call = line.partition("=")
+        op, _, inputs = call.strip().rstrip(")").partition("(")
+        attributes = {"pads": [1, 1, 1, 1]} if op == "Conv" else {"axes": [-1]} if op == "ReduceMean" else {}
+        nodes.append(helper.make_node(op, [i.strip() for i in inputs.split(",")], [result.strip()], **attributes))
+    return model_of(nodes, [info("x", shape)], [info("y", [f"d{i}" for i in range(len(shape))])], constants, opset)
+
+
+HARD_SWISH = """
+a = Add(x, three)
+c = Clip(a, zero, six)
+m = Mul(x, c)
+y = Div(m, six)
+"""
+GELU = """
+s = Mul(small, x)
+q = Mul(x, s)
+c = Mul(x, q)
+t = Add(x, c)
+u = Mul(scale, t)
+h = Tanh(u)
+o = Add(one, h)
+f = Mul(half, o)
+y = Mul(x, f)
+"""
+NORM = """
+m = ReduceMean(x)
+d = Sub(x, m)
+p = Pow(d, two)
+v = ReduceMean(p)
+e = Add(v, tiny)
+r = Sqrt(e)
+n = Div(d, r)
+g = Mul(n, gain)
+y = Add(g, shift)
+"""
+CONV = """
+c = Conv(x, w)
+f = Mul(factor, c)
+s = Add(f, channels)
+a = Add(s, three)
+k = Clip(a, zero, six)
+m = Mul(s, k)
+h = Div(m, six)
+u = Mul(h, two)
+y = Add(u, one)
+"""
+NUMBERS = {"zero": 0, "half": 0.5, "one": 1, "two": 2, "three": 3, "six": 6, "small": 0.044715, "tiny": 1e-5,
+           "scale": math.sqrt(2 / math.pi)}
+
+
+def constants(text, **more):
+    found = {name: np.array(value, "f4") for name, value in NUMBERS.items()}
+    return {**{name: v for name, v in found.items() if name in text}, **more}
+
+
+class Fusion(unittest.TestCase):
+    def check(self, proto, x, expected, ops):
+        made = tenon.onnx.prepare(proto)
+        self.assertEqual([node.op for node in made.graph.nodes], ops)
+        for found in (made, tenon.onnx.TenonBackend.prepare(proto, record=False)):
+            y, = found.run([x])
+            np.testing.assert_allclose(y, expected, rtol=2e-5, atol=2e-5)
+
+    def test_hard_swish(self):
+        x = 4 * array(1, 3, 50)
+        self.check(model(HARD_SWISH, constants(HARD_SWISH), x.shape), x, x * np.clip(x + 3.0, 0, 6) / 6, ["HardSwish"])
+
+    def test_other_constants_are_no_hard_swish(self):
+        x = 4 * array(1, 3, 50)
+        other = constants(HARD_SWISH, three=np.array(2, "f4"))
+        self.check(model(HARD_SWISH, other, x.shape), x, x * np.clip(x + 2.0, 0, 6) / 6, ["Add", "Clip", "Mul", "Div"])
+
+    def test_sums_of_integers_remain(self):
+        x = np.arange(6, dtype="i4").reshape(2, 3)
+        proto = model("a = Mul(x, k)\ny = Add(a, k)", {"k": np.array(3, "i4")}, x.shape)
+        for value in (*proto.graph.input, *proto.graph.output):
+            value.type.tensor_type.elem_type = 6  # i32
+        self.check(proto, x, x * 3 + 3, ["Mul", "Add"])
+
+    def test_swish(self):
+        x = 4 * array(2, 3, 50)
+        cases = (("s = Sigmoid(x)\ny = Mul(x, s)", 1), ("a = Mul(x, two)\ns = Sigmoid(a)\ny = Mul(s, x)", 2))
+        for text, alpha in cases:
+            self.check(model(text, constants(text), x.shape), x, x / (1 + np.exp(-alpha * x.astype("f8"))), ["Swish"])
+
+    def test_gelu(self):
+        x = 2 * array(3, 3, 50)
+        wide = x.astype("f8")
+        expected = 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide ** 3)))
+        self.check(model(GELU, constants(GELU), x.shape), x, expected, ["Gelu"])
+
+    def test_layer_normalization(self):
+        x, gain, shift = array(4, 2, 5, 32), array(5, 32), array(6, 32)
+        wide = x.astype("f8") - x.mean(-1, keepdims=True, dtype="f8")
+        expected = wide / np.sqrt((wide ** 2).mean(-1, keepdims=True) + 1e-5) * gain + shift
+        self.check(model(NORM, constants(NORM, gain=gain, shift=shift), x.shape), x, expected, ["LayerNormalization"])
+
+    def test_an_intermediate_that_is_an_output_remains(self):
+        x, text = 4 * array(1, 3, 50), HARD_SWISH
+        proto = model(text, constants(text), x.shape)
+        proto.graph.output.append(info("c", ["a", "b"]))
+        made = tenon.onnx.prepare(proto)
+        self.assertEqual([node.op for node in made.graph.nodes], ["Add", "Clip", "Mul", "Div"])
+        np.testing.assert_allclose(made.run([x])[1], np.clip(x + 3.0, 0, 6), rtol=1e-6)
+
+    def test_a_convolution_with_products_and_sums(self):
+        x, w, channels = array(7, 2, 3, 9, 8), array(8, 6, 3, 3, 3), array(9, 1, 6, 1, 1)
+        text = constants(CONV, w=w, factor=np.array([1.5], "f4"), channels=channels)
+        wide = np.lib.stride_tricks.sliding_window_view(np.pad(x.astype("f8"), ((0, 0), (0, 0), (1, 1), (1, 1))),
+                                                        (3, 3), (2, 3))
+        s = 1.5 * np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8")) + channels
+        proto = model(CONV, text, x.shape)
+        self.check(proto, x, 2 * s * np.clip(s + 3, 0, 6) / 6 + 1, ["ConvAffine", "HardSwish", "ScaleShift"])
+        made = tenon.onnx.prepare(proto)
+        made.run([x])
+        self.assertEqual(len(made.describe()), 2, made.describe())
+
+    def test_a_convolution_of_a_scaled_image(self):
+        x, w, bias = array(7, 2, 4, 5, 5), array(8, 6, 2, 1, 1), array(9, 6)
+        for padded in (0, 1):
+            proto = model("a = Mul(x, two)\nb = Add(a, three)\ny = Conv(b, w, bias)",
+                          {**constants("two three"), "w": w, "bias": bias}, x.shape)
+            proto.graph.node[2].attribute[0].CopyFrom(helper.make_attribute("pads", [padded] * 4))
+            proto.graph.node[2].attribute.append(helper.make_attribute("group", 2))
+            image = np.pad(2 * x.astype("f8") + 3, ((0, 0), (0, 0), (padded, padded), (padded, padded)))
+            groups = [np.einsum("nchw,kc->nkhw", image[:, 2 * g:2 * g + 2], w[3 * g:3 * g + 3, :, 0, 0])
+                      for g in range(2)]
+            expected = np.concatenate(groups, 1) + bias.reshape(6, 1, 1)
+            self.check(proto, x, expected, ["ScaleShift", "Conv"] if padded else ["ConvAffine"])
+
+    def test_a_sum_that_is_not_by_channel_stays_one(self):
+        x, w, added = array(7, 2, 3, 9, 8), array(8, 8, 3, 3, 3), array(9, 8)
+        text = "c = Conv(x, w)\ny = Add(c, added)"  # added has an element for each column
+        wide = np.lib.stride_tricks.sliding_window_view(np.pad(x.astype("f8"), ((0, 0), (0, 0), (1, 1), (1, 1))),
+                                                        (3, 3), (2, 3))
+        expected = np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8")) + added
+        self.check(model(text, {"w": w, "added": added}, x.shape), x, expected, ["ConvAffine"])
+
+    def test_a_product_with_a_bias(self):
+        x, w = array(7, 2, 5, 8), array(8, 8, 6)
+        for added in (array(9, 6), array(9, 1, 1, 6), array(9, 5, 1), array(9, 1)):
+            proto = model("c = MatMul(x, w)\ny = Add(added, c)", {"w": w, "added": added}, x.shape)
+            self.check(proto, x, x.astype("f8") @ w + added, ["MatMulAdd"])
+
+
+if __name__ == "__main__":
+    unittest.main()
