@@ -2,8 +2,8 @@
 """Runs networks from PyPI packages with tenon.onnx and with ONNX Runtime: onnx_networks.py FOLDER [--runs N].
 
 FOLDER contains the packages, which are not imported. The input is a picture of a drawn line of text, source files of
-this tree, and synthetic vowels. Every output must be within 1e-3 of its largest magnitude of ONNX Runtime's, and the
-decision must be right. Prints a table; exits with 1 if a network fails.
+this tree, synthetic vowels and a recorded word. Every output must be within 1e-3 of its largest magnitude of ONNX
+Runtime's, and the decision must be right. Prints a table; exits with 1 if a network fails.
 """
 import argparse
 import json
@@ -95,13 +95,22 @@ def vowels(seconds=2.0, rate=16000):
     return (sound / abs(sound).max() * 0.5).astype("f4")
 
 
+def recording(folder):
+    """Returns a recorded word of 0.9 s between silence, at 8 kHz, from the sources of webrtcvad."""
+    path = next((folder / "webrtcvad").glob("*/test-audio.raw"))
+    sound = np.fromfile(path, "<i2").astype("f4") / 32768
+    return sound[:sound.size // 256 * 256].reshape(-1, 256)
+
+
 def steps_of(model, chunks):
-    """Runs silero-vad on one chunk after the other with its state; returns the probabilities and the last state."""
-    state, context, found = np.zeros((2, 1, 128), "f4"), np.zeros((1, 64), "f4"), []
+    """Runs silero-vad on one chunk after the other with its state; returns the probabilities and the last state. Chunks
+    have 32 ms; each is preceded by the end of the one before it."""
+    rate, before = chunks.shape[1] * 1000 // 32, chunks.shape[1] // 8
+    state, context, found = np.zeros((2, 1, 128), "f4"), np.zeros((1, before), "f4"), []
     for chunk in chunks:
         sound = np.concatenate([context, chunk[None]], 1)
-        probability, state = model({"input": sound, "state": state, "sr": np.array(16000)})
-        context = sound[:, -64:]
+        probability, state = model({"input": sound, "state": state, "sr": np.array(rate)})
+        context = sound[:, -before:]
         found.append(probability)
     return [np.concatenate(found), state]
 
@@ -109,6 +118,13 @@ def steps_of(model, chunks):
 def speech(outputs):
     spoken = float((outputs[0] > 0.5).mean())
     return True, f"speech in {spoken:.0%} of the chunks"
+
+
+def found_word(outputs):
+    """Checks that the word of the recording is found where it is."""
+    spoken = np.nonzero(outputs[0][:, 0] > 0.5)[0]
+    good = [*spoken] == [*range(6, 19)]
+    return good, f"speech from {32 * spoken.min()} to {32 * spoken.max() + 32} ms" if spoken.size else "no speech"
 
 
 def networks(folder):
@@ -124,6 +140,7 @@ def networks(folder):
         ("PP-OCRv4 detection", ocr / "ch_PP-OCRv4_det_infer.onnx", {"x": page()}, None, found_line),
         ("magika", kind, {"bytes": kinds()}, None, lambda outputs: right_kinds(outputs, folder)),
         ("silero-vad, 62 steps", vad, vowels()[:62 * 512].reshape(62, 512), steps_of, speech),
+        ("silero-vad, recording", vad, recording(folder), steps_of, found_word),
     ]
 
 
