@@ -208,6 +208,20 @@ def _rnn(output: str) -> Callable[[Dict[str, Any], Any], Form]:
     return rule
 
 
+def _rnn_weights(output: str) -> Callable[[Dict[str, Any], Any], Form]:
+    """Returns the rule for the gradient of a weight of a recurrent layer."""
+    def rule(o: Dict[str, Any], p: Any) -> Form:
+        x, size = o["x"], o["y"].shape[3]
+        directions, kept = o["reserve"].shape[0], o["reserve"].shape[3]
+        after = p.kind == constants.RNN_GRU and p.flags & constants.RNN_RESET_AFTER
+        gates = {constants.RNN_LSTM: 4, constants.RNN_GRU: 3}.get(p.kind, 1)
+        hidden = kept // (gates + bool(p.kind == constants.RNN_LSTM or after))
+        shape = {"dw": (gates * hidden, x.shape[2]), "dr": (gates * hidden, size), "dbias": (gates * hidden,),
+                 "drecurrent_bias": (gates * hidden,), "dpeephole": (3 * hidden,), "dprojection": (size, hidden)}
+        return x.dtype, (directions, *shape[output])
+    return rule
+
+
 def _rnn_gates(o: Dict[str, Any], p: Any) -> Form:
     (directions, rows, size), y = o["r"].shape, o["y"]
     after = p.kind == constants.RNN_GRU and p.flags & constants.RNN_RESET_AFTER
@@ -275,6 +289,12 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "search_sorted.indices": _indices("values"),
     "resize_forward.y": _resized,
     "rnn_backward_data.dgates": _rnn_gates,
+    "rnn_backward_weights.dbias": _rnn_weights("dbias"),
+    "rnn_backward_weights.dpeephole": _rnn_weights("dpeephole"),
+    "rnn_backward_weights.dprojection": _rnn_weights("dprojection"),
+    "rnn_backward_weights.dr": _rnn_weights("dr"),
+    "rnn_backward_weights.drecurrent_bias": _rnn_weights("drecurrent_bias"),
+    "rnn_backward_weights.dw": _rnn_weights("dw"),
     "rnn_forward.cn": _rnn("cn"),
     "rnn_forward.hn": _rnn("hn"),
     "rnn_forward.reserve": _rnn("reserve"),
