@@ -79,7 +79,8 @@ static const char *direct_configure(tenon_context *context, const tn_problem *pr
         return "the workspace is too large";
     lay_out(context, p, l);
     choice->workspace = (uint64_t)l->end * tn_acc_size(p->dtype);
-    const double groups = (double)s->directions * (double)(l->padded / l->panel);
+    const int64_t panels = l->padded / l->panel;
+    const double groups = (double)s->directions * (double)panels;
     const tn_work work = {.launches = (double)s->steps,
                           .groups = groups * (double)s->steps,
                           .rate = tn_sum_rate(p->dtype),
