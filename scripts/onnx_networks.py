@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs networks from PyPI packages with tenon.onnx and with ONNX Runtime: onnx_networks.py FOLDER [--runs N] [--cold].
 
-FOLDER contains the packages, which are not imported. The inputs are those of onnx_inputs.py, and synthetic vowels. A
-network passes if every output is within 1e-3 of its largest magnitude of ONNX Runtime's, and if its decision is right,
-in f32 and after a conversion to f16 by ONNX Runtime's tool. A network in 8 bits, which ONNX Runtime's dynamic
-quantization makes, must differ less from ONNX Runtime's result than that differs from the network's in f32: where f32
-values differ by one rounding, 8-bit ones can differ by a whole step. The times are the fastest of several runs; "store" is the first inference of a new process that finds
-its programs in the store, from the file to the outputs, and "shape" the first run with other input shapes in it.
+FOLDER contains the packages, which are not imported. The inputs are those of onnx_inputs.py, synthetic vowels and a
+recorded word. A network passes if every output is within 1e-3 of its largest magnitude of ONNX Runtime's, and if its
+decision is right, in f32 and after a conversion to f16 by ONNX Runtime's tool. A network in 8 bits, which ONNX
+Runtime's dynamic quantization makes, must differ less from ONNX Runtime's result than that differs from the network's
+in f32: where f32 values differ by one rounding, 8-bit ones can differ by a whole step. The times are the fastest of
+several runs; "store" is the first inference of a new process that finds its programs in the store, from the file to
+the outputs, and "shape" the first run with other input shapes in it.
 Prints a table and 'N passed, N failed, N skipped'; exits with 1 if a network fails.
 """
 import argparse
@@ -59,13 +60,22 @@ def vowels(seconds=2.0, rate=16000):
     return (sound / abs(sound).max() * 0.5).astype("f4")
 
 
+def recording(folder):
+    """Returns a recorded word of 0.9 s between silence, at 8 kHz, from the sources of webrtcvad."""
+    path = next((folder / "webrtcvad").glob("*/test-audio.raw"))
+    sound = np.fromfile(path, "<i2").astype("f4") / 32768
+    return sound[:sound.size // 256 * 256].reshape(-1, 256)
+
+
 def steps_of(model, chunks):
-    """Runs silero-vad on one chunk after the other with its state; returns the probabilities and the last state."""
-    state, context, found = np.zeros((2, 1, 128), "f4"), np.zeros((1, 64), "f4"), []
+    """Runs silero-vad on one chunk after the other with its state; returns the probabilities and the last state. Chunks
+    have 32 ms; each is preceded by the end of the one before it."""
+    rate, before = chunks.shape[1] * 1000 // 32, chunks.shape[1] // 8
+    state, context, found = np.zeros((2, 1, 128), "f4"), np.zeros((1, before), "f4"), []
     for chunk in chunks:
         sound = np.concatenate([context, chunk[None]], 1)
-        probability, state = model({"input": sound, "state": state, "sr": np.array(16000)})
-        context = sound[:, -64:]
+        probability, state = model({"input": sound, "state": state, "sr": np.array(rate)})
+        context = sound[:, -before:]
         found.append(probability)
     return [np.concatenate(found), state]
 
@@ -73,6 +83,13 @@ def steps_of(model, chunks):
 def speech(outputs):
     spoken = float((outputs[0] > 0.5).mean())
     return True, f"speech in {spoken:.0%} of the chunks"
+
+
+def found_word(outputs):
+    """Checks that the word of the recording is found where it is."""
+    spoken = np.nonzero(outputs[0][:, 0] > 0.5)[0]
+    good = [*spoken] == [*range(6, 19)]
+    return good, f"speech from {32 * spoken.min()} to {32 * spoken.max() + 32} ms" if spoken.size else "no speech"
 
 
 def with_initializers(path):
@@ -150,6 +167,7 @@ def networks(folder):
         Network("magika", kind, {"bytes": given.kinds()}, given.knows_kinds(folder), {"bytes": given.kinds()[:1]}),
         Network("recognition, 8 bits", recognition, {"x": line}, given.reads(letters), wider, make=quantized),
         Network("silero-vad, 62 steps", vad, vowels()[:62 * 512].reshape(62, 512), speech, steps=steps_of),
+        Network("silero-vad, recording", vad, recording(folder), found_word, steps=steps_of),
     ]
 
 

@@ -29,6 +29,13 @@ bool bench_onednn_map(const bench_map *map, bench_way *way)
     return false;
 }
 
+bool bench_onednn_rnn(const bench_rnn *rnn, bench_way *way)
+{
+    (void)rnn;
+    (void)way;
+    return false;
+}
+
 bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way)
 {
     (void)model;

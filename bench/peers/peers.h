@@ -42,6 +42,16 @@ typedef struct bench_map {
     uint32_t x, y;
 } bench_map;
 
+/* A recurrent layer in one direction with as many inputs as hidden units: an LSTM, or a GRU that
+ * resets after the product. Operands x, w, r, bias (absent for a GRU), the initial h and c,
+ * and y. */
+typedef struct bench_rnn {
+    bool is_gru;
+    int64_t steps, batch, hidden;
+    tenon_dtype dtype;
+    const bench_operands *operands;
+} bench_rnn;
+
 bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
 /* Peers on the GPU that is the session's device; f32 without TF32. */
@@ -57,6 +67,7 @@ const char *bench_onednn_version(void);
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
 bool bench_onednn_map(const bench_map *map, bench_way *way);
+bool bench_onednn_rnn(const bench_rnn *rnn, bench_way *way);
 /* Sets up a network with the weights and the input of a model, which outlives it, and compares its
  * result with Tenon's on the stream. The library's version becomes the way's algorithm. */
 bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way);

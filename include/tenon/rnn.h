@@ -150,14 +150,7 @@ TENON_CALL tenon_status tenon_rnn_forward_plan(
  * arguments of its gates. The sizes are those of tenon_rnn_forward, which must have stored
  * `reserve`.
  *
- * The gradients of the weights of a direction are products of `dgates` over all steps and
- * sequences, which tenon_gemm computes: that of w is the product of the transposed dgates with x;
- * that of r is the same with h before each step (y of the step before, or h0); those of the biases
- * are the sums of the columns (tenon_reduce). In a GRU the rows of n of r have r · h in place of h,
- * or, if it resets after the product, the columns of the gradient of Rn h in place of those of n,
- * whose sums are the gradient of recurrent_bias_n. The gradient of a projection is the product of
- * the last P columns with o · tanh(c'), and that of a peephole the sum of its gate's column times
- * c, for o times c'.
+ * tenon_rnn_backward_weights computes the gradients of the weights from `dgates`.
  *
  * The gradient of a step beyond a sequence's length is 0, and passes to the step before it.
  *  @param params     as for the forward call, with a clip of 0; NULL means the defaults
@@ -196,6 +189,51 @@ TENON_CALL tenon_status tenon_rnn_backward_data_plan(
     const tenon_tensor *dhn, const tenon_tensor *dcn, const tenon_tensor *dx,
     const tenon_tensor *dh0, const tenon_tensor *dc0, const tenon_tensor *dgates,
     tenon_plan **plan);
+
+/** Computes the gradients of a layer with respect to its weights, from the results of
+ * tenon_rnn_forward and tenon_rnn_backward_data with the same parameters.
+ *
+ * All are sums over the steps and sequences (P. Werbos, "Backpropagation through time: what it does
+ * and how to do it", 1990). For a direction, that of w is the product of the transposed dgates with
+ * x; that of r the same with h before each step; those of the biases are sums of the columns. In a
+ * GRU the rows of n of r have r · h in place of h, or, if it resets after the product, the gradient
+ * of Rn h in place of that of n. The gradient of a projection is the product of the last P columns
+ * of dgates with o · tanh(c'), and that of a peephole the sum of its gate's column times c, for o
+ * times c'.
+ *
+ * Steps beyond a sequence's length do not contribute: x, y and reserve are not read there, and
+ * dgates must be finite. The order of summation is fixed.
+ *  @param params   as for the forward call, with a clip of 0; NULL means the defaults
+ *  @param x, lengths, h0, c0, y, reserve
+ *                  as for the forward call; y and reserve are its results
+ *  @param dgates   the result of tenon_rnn_backward_data
+ *  @param dw, dr, dbias, drecurrent_bias, dpeephole, dprojection
+ *                  of the shapes of w, r, bias, recurrent_bias, peephole and projection, and of x's
+ * type: their gradients; or NULL. A layer without one of the biases may compute its gradient.
+ * dpeephole and dprojection: LSTM only; dprojection: only if the layer has a projection
+ *  @param sync     may be NULL
+ *  No output may overlap another operand.
+ *  @return as tenon_rnn_forward */
+TENON_CALL tenon_status tenon_rnn_backward_weights(
+    tenon_stream *stream, const tenon_rnn_params *params, const tenon_tensor *x,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dgates,
+    const tenon_tensor *dw, const tenon_tensor *dr, const tenon_tensor *dbias,
+    const tenon_tensor *drecurrent_bias, const tenon_tensor *dpeephole,
+    const tenon_tensor *dprojection, const tenon_sync *sync);
+
+/** Makes a plan of tenon_rnn_backward_weights with operands x, lengths, h0, c0, y, reserve, dgates,
+ * dw, dr, dbias, drecurrent_bias, dpeephole, dprojection. The tensors need no memory; memory that
+ * they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_rnn_backward_weights_plan(
+    tenon_context *context, const tenon_rnn_params *params, const tenon_tensor *x,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dgates,
+    const tenon_tensor *dw, const tenon_tensor *dr, const tenon_tensor *dbias,
+    const tenon_tensor *drecurrent_bias, const tenon_tensor *dpeephole,
+    const tenon_tensor *dprojection, tenon_plan **plan);
 
 TENON_END_C
 

@@ -62,7 +62,7 @@ class Usage(unittest.TestCase):
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
                       "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
                       "bandwidth-cpu", "bandwidth-cpu-nhwc",
-                      "packed-cpu", "pool-cpu", "networks",
+                      "packed-cpu", "pool-cpu", "recurrence", "networks",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")

@@ -113,6 +113,8 @@ TEST(edges)
         "rnn/sequence x=f16:4x9x6 w=f16:2x51x6 r=f16:2x51x17 y=f16:4x2x9x17 kind=gru direction=2",
         ("rnn_backward_data/sequence w=f32:1x20x4 r=f32:1x20x3 projection=f32:1x3x5 y=f32:3x1x6x3 "
          "reserve=f32:1x3x6x25 dy=f32:3x1x6x3 dx=f32:3x6x4 dgates=f32:1x3x6x23"),
+        ("rnn_backward_weights x=f16:40x5x6 lengths=i32:5 y=f16:40x1x5x17 reserve=f32:1x40x5x85 "
+         "dgates=f32:1x40x5x68 dw=f16:1x68x6 dr=f16:1x68x17 dbias=f16:1x68 dpeephole=f16:1x51"),
         "softmax/group x=f32:3x4200 y=@x flags=1",
         "softmax/group:tm2 x=f16:13x100+3 y=f16:13x100",
         "softmax/group:tm4 x=f32:3x37x19 y=@x axis=1",

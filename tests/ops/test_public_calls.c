@@ -12,7 +12,8 @@
 #define V5  V4, v[4]
 #define V6  V5, v[5]
 #define V8  V6, v[6], v[7]
-#define V14 V8, v[8], v[9], v[10], v[11], v[12], v[13]
+#define V13 V8, v[8], v[9], v[10], v[11], v[12]
+#define V14 V13, v[13]
 #define V16 V14, v[14], v[15]
 
 /* The operation, its function without "tenon_", and its operands. */
@@ -75,6 +76,7 @@
     X(compact, compact, V5)                                                                        \
     X(rnn, rnn_forward, V14)                                                                       \
     X(rnn_backward_data, rnn_backward_data, V16)                                                   \
+    X(rnn_backward_weights, rnn_backward_weights, V13)                                             \
     X(sgd, sgd, V4)                                                                                \
     X(adam, adam, V5)                                                                              \
     X(square_sum, square_sum, V2)                                                                  \

@@ -1,92 +1,14 @@
 /* Tests tenon_rnn_forward and tenon_rnn_backward_data against their references: every cell, option
  * and direction, lengths, no step, one step, one sequence, strides; known values; long recordings;
  * refusals. */
-#include "fixture.h"
-
-#include "ops/registry.h"
-#include "ops/rnn/internal.h"
+#include "rnn_case.h"
 
 #include <math.h>
-
-/* A call: sizes, the optional operands as RNN_HAS_* flags, and layouts chosen by `layout` (0: all
- * row-major). */
-typedef struct rnn_case {
-    tenon_rnn_params params;
-    int64_t steps, batch, inputs, hidden, output; /* output: 0 without a projection */
-    uint32_t has;
-    uint32_t layout;
-} rnn_case;
-
-static void give(test_fixture *f, const rnn_case *r, int operand, tenon_dtype dtype, uint32_t rank,
-                 const int64_t *shape)
-{
-    const test_layout layout = r->layout == 0 || operand == RNN_RESERVE
-                                   ? TEST_ROW
-                                   : (test_layout)((r->layout + (uint32_t)operand) % TEST_LAYOUTS);
-    const bool vector = rank < 2 && layout != TEST_ROW;
-    f->c.views[operand] =
-        test_view(dtype, vector ? TEST_ROW : layout, r->layout % 2 != 0 && operand != RNN_RESERVE,
-                  rank, shape, operand + 1);
-}
-
-static void begin(test_fixture *f, const rnn_case *r, tenon_dtype dtype)
-{
-    const int64_t d = r->params.direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
-                  rows = r->hidden * RNN_GATES_OF(tn_rnn_cell(&r->params)), t = r->steps,
-                  n = r->batch, h = r->hidden, p = r->output > 0 ? r->output : h;
-    const tenon_dtype sums = dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
-    const struct {
-        uint32_t flag;
-        int operand;
-        uint32_t rank;
-        int64_t shape[4];
-    } all[] = {
-        {0, RNN_X, 3, {t, n, r->inputs}},
-        {0, RNN_W, 3, {d, rows, r->inputs}},
-        {0, RNN_R, 3, {d, rows, p}},
-        {RNN_HAS_BIAS, RNN_BIAS, 2, {d, rows}},
-        {RNN_HAS_RECURRENT_BIAS, RNN_RECURRENT_BIAS, 2, {d, rows}},
-        {RNN_HAS_PEEPHOLE, RNN_PEEPHOLE, 2, {d, 3 * h}},
-        {RNN_HAS_LENGTHS, RNN_LENGTHS, 1, {n}},
-        {RNN_HAS_H0, RNN_H0, 3, {d, n, p}},
-        {RNN_HAS_C0, RNN_C0, 3, {d, n, h}},
-        {0, RNN_Y, 4, {t, d, n, p}},
-        {RNN_HAS_HN, RNN_HN, 3, {d, n, p}},
-        {RNN_HAS_CN, RNN_CN, 3, {d, n, h}},
-        {RNN_HAS_RESERVE, RNN_RESERVE, 4, {d, t, n, h * RNN_RESERVED_OF(tn_rnn_cell(&r->params))}}};
-    const int64_t projection[] = {d, p, h};
-    const uint32_t has = r->params.kind == TENON_RNN_LSTM
-                             ? r->has
-                             : r->has & ~(uint32_t)(RNN_HAS_PEEPHOLE | RNN_HAS_C0 | RNN_HAS_CN);
-    test_begin(f, &tn_operation_rnn);
-    *test_params(f, tenon_rnn_params) = r->params;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if ((all[i].flag & ~has) == 0)
-            give(f, r, all[i].operand,
-                 all[i].operand == RNN_LENGTHS   ? TENON_DTYPE_I32
-                 : all[i].operand == RNN_RESERVE ? sums
-                                                 : dtype,
-                 all[i].rank, all[i].shape);
-    if (r->output > 0)
-        give(f, r, RNN_PROJECTION, dtype, 3, projection);
-}
-
-static void check(const rnn_case *r, test_extent extent, test_random *random)
-{
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-        test_fixture f;
-        begin(&f, r, *type);
-        test_run_fixture(&f, TEST_BOUND, extent, random);
-    }
-}
 
 #define EVERYTHING                                                                                 \
     (RNN_HAS_BIAS | RNN_HAS_RECURRENT_BIAS | RNN_HAS_PEEPHOLE | RNN_HAS_LENGTHS | RNN_HAS_H0 |     \
      RNN_HAS_C0 | RNN_HAS_HN | RNN_HAS_CN | RNN_HAS_RESERVE)
-#define PARAMS(kind, direction, order, flags, clip)                                                \
-    {                                                                                              \
-        sizeof(tenon_rnn_params), flags, NULL, kind, direction, order, 0, clip                     \
-    }
+#define PARAMS      RNN_PARAMS
 #define RESET_AFTER TENON_RNN_RESET_AFTER
 
 /* Each cell in each direction, gate order and set of options; sizes around vectors and blocks of
@@ -110,7 +32,7 @@ TEST(every_cell)
     };
     test_random random = test_random_for(4001);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check(&cases[i], TEST_ALL, &random);
+        rnn_check(&cases[i], &tn_operation_rnn, TEST_ALL, &random);
 }
 
 /* No step, one step, no sequence, one sequence, one unit, no input. */
@@ -129,36 +51,15 @@ TEST(edges)
     };
     test_random random = test_random_for(4002);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check(&cases[i], TEST_ONCE, &random);
-}
-
-static rnn_case random_case(test_random *random)
-{
-    rnn_case r = {.params = TENON_RNN_PARAMS_INIT};
-    r.params.kind = (uint32_t)test_between(random, TENON_RNN_TANH, TENON_RNN_GRU);
-    r.params.direction = (uint32_t)test_between(random, 0, 2);
-    r.params.order = (uint32_t)test_between(random, 0, 1);
-    if (r.params.kind == TENON_RNN_GRU && test_one_in(random, 2))
-        r.params.flags = TENON_RNN_RESET_AFTER;
-    if (test_one_in(random, 4))
-        r.params.clip = test_real(random, 0.1, 2);
-    r.steps = test_between(random, 0, 12);
-    r.batch = test_one_in(random, 3) ? 1 : test_between(random, 1, 20);
-    r.inputs = test_between(random, 1, 40);
-    r.hidden = test_between(random, 1, test_one_in(random, 4) ? 130 : 40);
-    if (r.params.kind == TENON_RNN_LSTM && test_one_in(random, 3))
-        r.output = test_between(random, 1, 40);
-    r.has = (uint32_t)test_between(random, 0, EVERYTHING) & EVERYTHING;
-    r.layout = test_one_in(random, 2) ? 0 : (uint32_t)test_between(random, 1, 9);
-    return r;
+        rnn_check(&cases[i], &tn_operation_rnn, TEST_ONCE, &random);
 }
 
 TEST(random_problems)
 {
     test_random random = test_random_for(4003);
     for (int n = 0; n < test_problems(20); n++) {
-        const rnn_case r = random_case(&random);
-        check(&r, TEST_ONCE, &random);
+        const rnn_case r = rnn_random_case(&random, EVERYTHING);
+        rnn_check(&r, &tn_operation_rnn, TEST_ONCE, &random);
     }
 }
 
@@ -263,7 +164,7 @@ TEST(bounds_are_small)
         PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 20, 2, 8, 16, 0, RNN_HAS_BIAS, 0};
     test_random random = test_random_for(4005);
     test_fixture f;
-    begin(&f, &r, TENON_DTYPE_F32);
+    rnn_begin(&f, &r, TENON_DTYPE_F32, &tn_operation_rnn);
     test_make(&f);
     test_fill_inputs(&f, TEST_BOUND, &random);
     test_expect(&f);
@@ -278,49 +179,10 @@ TEST(many_steps)
     static const rnn_case r = {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 3000, 1, 2, 3, 2, 0, 0};
     test_random random = test_random_for(4006);
     test_fixture f;
-    begin(&f, &r, TENON_DTYPE_F32);
+    rnn_begin(&f, &r, TENON_DTYPE_F32, &tn_operation_rnn);
     test_make(&f);
     test_fill_inputs(&f, TEST_BOUND, &random);
     test_finish(&f, TEST_ALL);
-}
-
-/* Begins the gradient of a call; `has` also has RNN_HAS_DY and the other flags of its operands. */
-static void begin_backward(test_fixture *f, const rnn_case *r, tenon_dtype dtype)
-{
-    const uint32_t cell = tn_rnn_cell(&r->params);
-    const rnn_sizes s = {.directions = r->params.direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
-                         .steps = r->steps,
-                         .batch = r->batch,
-                         .inputs = r->inputs,
-                         .hidden = r->hidden,
-                         .output = r->output > 0 ? r->output : r->hidden};
-    const bool is_lstm = cell == RNN_CELL_LSTM;
-    test_begin(f, &tn_operation_rnn_backward_data);
-    *test_params(f, tenon_rnn_params) = r->params;
-    for (int i = 0; i < RNN_DATA_OPERANDS; i++) {
-        const rnn_shape which = tn_rnn_data_operands[i].shape;
-        const uint32_t flag = tn_rnn_data_operands[i].flag;
-        const bool is_own = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
-        int64_t shape[RNN_RANK];
-        const uint32_t rank = tn_rnn_shape(which, cell, &s, r->output > 0, shape);
-        if (flag == RNN_HAS_PROJECTION ? r->output == 0 : (flag & ~r->has) != 0)
-            continue;
-        if (is_lstm || (which != RNN_SHAPE_C0 && which != RNN_SHAPE_PEEPHOLE))
-            f->c.views[i] = test_view(tn_rnn_dtype(which, dtype),
-                                      r->layout == 0 || is_own || rank < 2
-                                          ? TEST_ROW
-                                          : (test_layout)((r->layout + (uint32_t)i) % TEST_LAYOUTS),
-                                      r->layout % 2 != 0 && !is_own, rank, shape, i + 1);
-    }
-}
-
-static void check_backward(const rnn_case *r, test_extent extent, test_random *random)
-{
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-        test_fixture f;
-        begin_backward(&f, r, *type);
-        test_run_fixture(&f, TEST_BOUND, extent, random);
-    }
 }
 
 #define EVERY_GRADIENT                                                                             \
@@ -344,35 +206,17 @@ TEST(every_gradient)
     };
     test_random random = test_random_for(4007);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_backward(&cases[i], TEST_ALL, &random);
+        rnn_check(&cases[i], &tn_operation_rnn_backward_data, TEST_ALL, &random);
 }
 
 TEST(random_gradients)
 {
     test_random random = test_random_for(4008);
     for (int n = 0; n < test_problems(20); n++) {
-        rnn_case r = random_case(&random);
+        rnn_case r = rnn_random_case(&random, EVERYTHING);
         r.params.clip = 0;
         r.has = (uint32_t)test_between(&random, 0, EVERY_GRADIENT) & EVERY_GRADIENT;
-        check_backward(&r, TEST_ONCE, &random);
-    }
-}
-
-/* Copies the expected values of an output to an input of another call, by name. */
-static void pass(const test_fixture *from, test_fixture *to)
-{
-    const tn_bounded *e = from->expected;
-    for (uint32_t i = 0; i < from->c.operation->operand_count; i++) {
-        if (from->operands[i].image == NULL || !tn_operation_writes(from->c.operation, i))
-            continue;
-        const int64_t count = tenon_tensor_elements(&from->operands[i].view);
-        for (uint32_t k = 0; k < to->c.operation->operand_count; k++)
-            for (int64_t j = 0; j < count && to->operands[k].image != NULL &&
-                                strcmp(from->c.operation->operands[i].name,
-                                       to->c.operation->operands[k].name) == 0;
-                 j++)
-                test_set(&to->operands[k], j, e[j].value);
-        e += count;
+        rnn_check(&r, &tn_operation_rnn_backward_data, TEST_ONCE, &random);
     }
 }
 
@@ -391,19 +235,15 @@ TEST(gradients)
         test_fixture y, dx;
         rnn_case back = cases[i];
         back.has = EVERY_GRADIENT & ~(uint32_t)(RNN_HAS_DHN | RNN_HAS_DCN);
-        begin(&y, &cases[i], TENON_DTYPE_F64);
-        begin_backward(&dx, &back, TENON_DTYPE_F64);
+        rnn_begin(&y, &cases[i], TENON_DTYPE_F64, &tn_operation_rnn);
+        rnn_begin(&dx, &back, TENON_DTYPE_F64, &tn_operation_rnn_backward_data);
         test_make(&y);
         test_make(&dx);
         test_fill_inputs(&y, TEST_BOUND, &random);
         test_fill_inputs(&dx, TEST_BOUND, &random);
-        for (uint32_t k = 0; k < RNN_Y; k++) /* the same inputs */
-            for (uint32_t b = 0; b < RNN_DATA_DY && y.operands[k].image != NULL; b++)
-                if (strcmp(y.c.operation->operands[k].name, dx.c.operation->operands[b].name) == 0)
-                    for (int64_t j = 0; j < tenon_tensor_elements(&y.operands[k].view); j++)
-                        test_set(&dx.operands[b], j, test_get(&y.operands[k], j));
+        rnn_share(&y, &dx);
         test_expect(&y);
-        pass(&y, &dx);
+        rnn_pass(&y, &dx);
         test_expect(&dx);
         const tn_bounded *e = dx.expected;
         test_slopes(&y, RNN_X, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);

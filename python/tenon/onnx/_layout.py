@@ -106,6 +106,12 @@ def indices_of(p: Program, indices: Operand, size: int) -> Tensor:
 
 
 def gather(p: Program, x: Tensor, indices: Operand, *, axis: int = 0) -> Tensor:
+    """Looks up slices. A single index that is known on the host selects a view."""
+    if isinstance(indices, np.ndarray) and indices.size == 1 and indices.ndim < 2:
+        place, size = int(indices.reshape(())), x.shape[axis]
+        if -size <= place < size:
+            view = x.slice(axis, place % size, 1)
+            return view if indices.ndim else view.squeeze(axis % x.ndim)
     found = indices_of(p, indices, x.shape[axis])
     shape = (*x.shape[:axis % x.ndim], *found.shape, *x.shape[axis % x.ndim + 1:])
     if 0 in shape:

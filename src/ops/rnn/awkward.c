@@ -34,10 +34,21 @@ void tn_rnn_backward_data_fill_valid(const void *params, const tenon_tensor *con
         tn_case_integers(v[RNN_DATA_LENGTHS], -1, v[RNN_DATA_Y]->shape[0] + 1, seed);
 }
 
+/* Fills the lengths of the gradient of the weights. */
+void tn_rnn_backward_weights_fill_valid(const void *params, const tenon_tensor *const *v,
+                                        uint64_t *seed)
+{
+    (void)params;
+    if (v[RNN_WEIGHTS_LENGTHS] != NULL)
+        tn_case_integers(v[RNN_WEIGHTS_LENGTHS], -1, v[RNN_WEIGHTS_X]->shape[0] + 1, seed);
+}
+
 /* Makes the operands of a call with these sizes that the problem has. */
 static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, tn_case *c)
 {
-    const rnn_operand *operands = like->backward ? tn_rnn_data_operands : tn_rnn_operands;
+    const rnn_operand *operands = like->backward == 0   ? tn_rnn_operands
+                                  : like->backward == 1 ? tn_rnn_data_operands
+                                                        : tn_rnn_weights_operands;
     const bool projects = (like->flags & RNN_HAS_PROJECTION) != 0;
     for (uint32_t i = 0; i < c->operation->operand_count; i++) {
         const rnn_shape which = operands[i].shape;
@@ -65,7 +76,9 @@ bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
         return false;
     rnn_sizes s = sizes[number];
     s.directions = (like->flags & RNN_BOTH) != 0 ? 2 : 1;
-    tn_awkward_begin(c, like->backward ? &tn_operation_rnn_backward_data : &tn_operation_rnn);
+    tn_awkward_begin(c, like->backward == 0   ? &tn_operation_rnn
+                        : like->backward == 1 ? &tn_operation_rnn_backward_data
+                                              : &tn_operation_rnn_backward_weights);
     tenon_rnn_params *params = (tenon_rnn_params *)c->params.bytes;
     params->kind = like->cell == RNN_CELL_LSTM        ? TENON_RNN_LSTM
                    : like->cell != RNN_CELL_SIMPLE    ? TENON_RNN_GRU

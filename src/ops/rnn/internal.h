@@ -5,6 +5,7 @@
 #include "dispatch/operation.h"
 #include "ops/gemm/internal.h"
 #include "rnn/args.h"
+#include "rnn/weights_args.h"
 
 #include <tenon/rnn.h>
 
@@ -46,6 +47,23 @@ enum {
     RNN_DATA_OPERANDS
 };
 
+enum {
+    RNN_WEIGHTS_X,
+    RNN_WEIGHTS_LENGTHS,
+    RNN_WEIGHTS_H0,
+    RNN_WEIGHTS_C0,
+    RNN_WEIGHTS_Y,
+    RNN_WEIGHTS_RESERVE,
+    RNN_WEIGHTS_DGATES,
+    RNN_WEIGHTS_DW,
+    RNN_WEIGHTS_DR,
+    RNN_WEIGHTS_DBIAS,
+    RNN_WEIGHTS_DRECURRENT_BIAS,
+    RNN_WEIGHTS_DPEEPHOLE,
+    RNN_WEIGHTS_DPROJECTION,
+    RNN_WEIGHTS_OPERANDS
+};
+
 /* The shapes of operands, named after the first one of each. */
 typedef enum rnn_shape {
     RNN_SHAPE_X,
@@ -68,7 +86,8 @@ typedef struct rnn_operand {
     uint32_t flag;
 } rnn_operand;
 
-extern const rnn_operand tn_rnn_operands[RNN_OPERANDS], tn_rnn_data_operands[RNN_DATA_OPERANDS];
+extern const rnn_operand tn_rnn_operands[RNN_OPERANDS], tn_rnn_data_operands[RNN_DATA_OPERANDS],
+    tn_rnn_weights_operands[RNN_WEIGHTS_OPERANDS];
 
 /* The maximum rank of an operand. */
 #define RNN_RANK 4
@@ -85,9 +104,9 @@ typedef struct rnn_problem {
     tn_problem head;
     uint32_t dtype;
     uint32_t cell;     /* RNN_CELL_* */
-    uint32_t flags;    /* RNN_* of rnn/args.h */
+    uint32_t flags;    /* RNN_* of rnn/args.h and rnn/weights_args.h */
     uint32_t order;    /* tenon_rnn_order */
-    uint64_t backward; /* 0: the layer; 1: its gradient of the data */
+    uint64_t backward; /* 0: the layer; 1: its gradient of the data; 2: that of the weights */
     rnn_sizes size;
     int64_t stride[TN_MAX_OPERANDS][RNN_RANK];
 } rnn_problem;
@@ -105,9 +124,10 @@ typedef struct rnn_layout {
     bool swapped; /* the products of a sequence are contiguous, instead of those of a step */
 } rnn_layout;
 
-extern const tn_family tn_rnn_family, tn_rnn_backward_data_family;
-/* Solvers of both families. */
-extern const tn_solver tn_rnn_step, tn_rnn_sequence;
+extern const tn_family tn_rnn_family, tn_rnn_backward_data_family, tn_rnn_backward_weights_family;
+/* Solvers of the layer, the last two also of the gradient of its data; and that of the gradient of its weights. */
+extern const tn_solver tn_rnn_direct, tn_rnn_step, tn_rnn_sequence;
+extern const tn_solver tn_rnn_backward_weights_products;
 
 /* Returns the cell of a kind with these flags. */
 uint32_t tn_rnn_cell(const tenon_rnn_params *params);
@@ -115,6 +135,7 @@ uint32_t tn_rnn_cell(const tenon_rnn_params *params);
 /* Return the sizes that the views of a call have. */
 rnn_sizes tn_rnn_sizes(const tenon_rnn_params *params, const tenon_tensor *const *views);
 rnn_sizes tn_rnn_data_sizes(const tenon_rnn_params *params, const tenon_tensor *const *views);
+rnn_sizes tn_rnn_weights_sizes(const tenon_rnn_params *params, const tenon_tensor *const *views);
 
 /* Writes a shape and returns its rank. `projects`: the layer has a projection. */
 uint32_t tn_rnn_shape(rnn_shape which, uint32_t cell, const rnn_sizes *sizes, bool projects,
@@ -134,6 +155,9 @@ bool tn_rnn_has_second(const rnn_problem *problem);
 /* Divides the workspace. */
 void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *problem, rnn_layout *layout);
 
+/* Sets the arguments of the kernels of a step, except for those of each run. */
+void tn_rnn_arguments(const rnn_problem *problem, const rnn_layout *layout, rnn_args *args);
+
 /* Makes a product over all steps, a child in `frame`: W x of all directions, or the share of dx of
  * one direction. */
 tenon_status tn_rnn_input_product(const char *caller, const rnn_problem *problem,
@@ -149,6 +173,14 @@ tenon_status tn_rnn_record_begin(const char *caller, tn_recording *recording,
 tenon_status tn_rnn_record_end(const char *caller, tn_recording *recording,
                                const rnn_problem *problem, const rnn_layout *layout);
 
+/* Returns a view without memory of rank 4. */
+tenon_tensor tn_rnn_view4(tenon_dtype dtype, const int64_t shape[4], const int64_t stride[4]);
+
+/* Completes a product whose workspace follows the first `used` bytes: its limit of workspace, and
+ * its frame. */
+void tn_rnn_finish_product(const rnn_problem *problem, uint64_t used, gemm_problem *product,
+                           tn_frame *frame);
+
 /* Records a copy of a tensor of rank 3 to the workspace, dense and in the accumulator's type; or
  * back, in the tensor's type. */
 tenon_status tn_rnn_record_copy(const char *caller, tn_recording *recording,
@@ -156,9 +188,11 @@ tenon_status tn_rnn_record_copy(const char *caller, tn_recording *recording,
                                 int64_t place, const int64_t shape[3]);
 
 /* Members of tn_operation and tn_family. */
-tn_prepare_function tn_rnn_prepare, tn_rnn_backward_data_prepare;
-tn_reference_function tn_rnn_reference, tn_rnn_backward_data_reference;
-tn_fill_function tn_rnn_fill_valid, tn_rnn_backward_data_fill_valid;
+tn_prepare_function tn_rnn_prepare, tn_rnn_backward_data_prepare, tn_rnn_backward_weights_prepare;
+tn_reference_function tn_rnn_reference, tn_rnn_backward_data_reference,
+    tn_rnn_backward_weights_reference;
+tn_fill_function tn_rnn_fill_valid, tn_rnn_backward_data_fill_valid,
+    tn_rnn_backward_weights_fill_valid;
 tn_awkward_function tn_rnn_awkward;
 
 #endif

@@ -80,8 +80,7 @@ void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *p, rnn_layo
     l->cell = part(l, p->cell == RNN_CELL_LSTM ? s->directions * s->batch * l->padded : 0);
 }
 
-/* Returns a view without memory of rank 4. */
-static tenon_tensor view4(tenon_dtype dtype, const int64_t shape[4], const int64_t stride[4])
+tenon_tensor tn_rnn_view4(tenon_dtype dtype, const int64_t shape[4], const int64_t stride[4])
 {
     tenon_tensor view = {.dtype = dtype, .rank = 4};
     memcpy(view.shape, shape, 4 * sizeof *shape);
@@ -91,11 +90,9 @@ static tenon_tensor view4(tenon_dtype dtype, const int64_t shape[4], const int64
 
 static const double ones[TN_EPILOGUE_SCALARS] = {[TN_SCALAR_ALPHA] = 1, [TN_SCALAR_BETA] = 1};
 
-/* Completes a product: its limit of workspace, and the frame. */
-static void finish_product(const rnn_problem *p, const rnn_layout *l, gemm_problem *product,
+void tn_rnn_finish_product(const rnn_problem *p, uint64_t used, gemm_problem *product,
                            tn_frame *frame)
 {
-    const uint64_t used = (uint64_t)l->end * tn_acc_size(p->dtype);
     product->head.workspace_limit = tn_frame_room(p->head.workspace_limit, used);
     *frame = tn_frame_after(used);
     tn_frame_constants(frame, ones, TN_EPILOGUE_SCALARS);
@@ -127,15 +124,16 @@ tenon_status tn_rnn_input_product(const char *caller, const rnn_problem *p, cons
     bool empty;
     strides_of(p, l, RNN_X, s->batch, s->inputs, xs);
     strides_of(p, l, RNN_W, rows, s->inputs, ws);
-    const tenon_tensor x = view4(sums_of(p), (int64_t[]){d, count[outer], count[inner], s->inputs},
-                                 (int64_t[]){0, xs[outer], xs[inner], xs[2]});
-    const tenon_tensor w =
-        view4(sums_of(p), (int64_t[]){d, 1, s->inputs, rows}, (int64_t[]){ws[0], 0, ws[2], ws[1]});
-    const tenon_tensor gates = view4(
+    const tenon_tensor x =
+        tn_rnn_view4(sums_of(p), (int64_t[]){d, count[outer], count[inner], s->inputs},
+                     (int64_t[]){0, xs[outer], xs[inner], xs[2]});
+    const tenon_tensor w = tn_rnn_view4(sums_of(p), (int64_t[]){d, 1, s->inputs, rows},
+                                        (int64_t[]){ws[0], 0, ws[2], ws[1]});
+    const tenon_tensor gates = tn_rnn_view4(
         sums_of(p), (int64_t[]){d, count[outer], count[inner], rows},
         (int64_t[]){l->gate_stride[0], l->gate_stride[1 + outer], l->gate_stride[1 + inner], 1});
     TN_TRY(tn_gemm_canonicalize(caller, &params, &x, &w, NULL, NULL, &gates, product, &empty));
-    finish_product(p, l, product, frame);
+    tn_rnn_finish_product(p, (uint64_t)l->end * tn_acc_size(p->dtype), product, frame);
     tn_frame_operand(frame, GEMM_A, l->widens ? TN_WORKSPACE : RNN_X, l->x * size);
     tn_frame_operand(frame, GEMM_B, l->widens ? TN_WORKSPACE : RNN_W, l->w * size);
     tn_frame_operand(frame, GEMM_D, TN_WORKSPACE, l->gates * size);
@@ -154,15 +152,15 @@ tenon_status tn_rnn_dx_product(const char *caller, const rnn_problem *p, const r
     bool empty;
     strides_of(p, l, RNN_DATA_DX, s->batch, s->inputs, xs);
     strides_of(p, l, RNN_DATA_W, rows, s->inputs, ws);
-    const tenon_tensor a = view4(sums_of(p), (int64_t[]){1, s->steps, s->batch, rows},
-                                 (int64_t[]){0, s->batch * l->columns, l->columns, 1});
-    const tenon_tensor w =
-        view4(sums_of(p), (int64_t[]){1, 1, rows, s->inputs}, (int64_t[]){0, 0, ws[1], ws[2]});
-    const tenon_tensor dx = view4(sums_of(p), (int64_t[]){1, s->steps, s->batch, s->inputs},
-                                  (int64_t[]){0, xs[0], xs[1], xs[2]});
+    const tenon_tensor a = tn_rnn_view4(sums_of(p), (int64_t[]){1, s->steps, s->batch, rows},
+                                        (int64_t[]){0, s->batch * l->columns, l->columns, 1});
+    const tenon_tensor w = tn_rnn_view4(sums_of(p), (int64_t[]){1, 1, rows, s->inputs},
+                                        (int64_t[]){0, 0, ws[1], ws[2]});
+    const tenon_tensor dx = tn_rnn_view4(sums_of(p), (int64_t[]){1, s->steps, s->batch, s->inputs},
+                                         (int64_t[]){0, xs[0], xs[1], xs[2]});
     TN_TRY(tn_gemm_canonicalize(caller, &params, &a, &w, direction > 0 ? &dx : NULL, NULL, &dx,
                                 product, &empty));
-    finish_product(p, l, product, frame);
+    tn_rnn_finish_product(p, (uint64_t)l->end * tn_acc_size(p->dtype), product, frame);
     tn_frame_operand(frame, GEMM_A, RNN_DATA_DGATES, gates * size);
     tn_frame_operand(frame, GEMM_B, l->widens ? TN_WORKSPACE : RNN_DATA_W,
                      (l->w + direction * ws[0]) * size);

@@ -1,4 +1,4 @@
-/* Descriptions (dispatch/operation.h) of recurrent layers and their gradient. */
+/* Descriptions (dispatch/operation.h) of recurrent layers and their gradients. */
 #include "ops/common/output_shape.h"
 #include "ops/registry.h"
 #include "ops/rnn/internal.h"
@@ -70,6 +70,46 @@ TENON_API tenon_status tenon_rnn_backward_data_plan(
                    reserve, dy, dhn, dcn, dx, dh0, dc0, dgates);
 }
 
+#define WEIGHTS_PARAMETERS                                                                         \
+    const tenon_rnn_params *params, const tenon_tensor *x, const tenon_tensor *lengths,            \
+        const tenon_tensor *h0, const tenon_tensor *c0, const tenon_tensor *y,                     \
+        const tenon_tensor *reserve, const tenon_tensor *dgates, const tenon_tensor *dw,           \
+        const tenon_tensor *dr, const tenon_tensor *dbias, const tenon_tensor *drecurrent_bias,    \
+        const tenon_tensor *dpeephole, const tenon_tensor *dprojection
+
+TENON_API tenon_status tenon_rnn_backward_weights(tenon_stream *stream, WEIGHTS_PARAMETERS,
+                                                  const tenon_sync *sync)
+{
+    return TN_RUN(tn_operation_rnn_backward_weights, x, lengths, h0, c0, y, reserve, dgates, dw, dr,
+                  dbias, drecurrent_bias, dpeephole, dprojection);
+}
+
+TENON_API tenon_status tenon_rnn_backward_weights_plan(tenon_context *context, WEIGHTS_PARAMETERS,
+                                                       tenon_plan **plan)
+{
+    return TN_PLAN(tn_operation_rnn_backward_weights, x, lengths, h0, c0, y, reserve, dgates, dw,
+                   dr, dbias, drecurrent_bias, dpeephole, dprojection);
+}
+
+static const char *const backward_weights_examples[] = {
+    "rnn_backward_weights x=T:3x2x4 lengths=i32:2 h0=T:2x2x3 c0=T:2x2x5 y=T:3x2x2x3 "
+    "reserve=S:2x3x2x25 dgates=S:2x3x2x23 dw=T:2x20x4 dr=T:2x20x3 dbias=T:2x20 "
+    "drecurrent_bias=T:2x20 dpeephole=T:2x15 dprojection=T:2x3x5 direction=bidirectional "
+    "order=iofc",
+    "rnn_backward_weights x=T:7x5x9/9,63,1 y=T:7x1x5x33/33,1155,231,1 reserve=S:1x7x5x165 "
+    "dgates=S:1x7x5x132 dw=T:1x132x9 dr=T:1x132x33 dbias=T:1x132",
+    "rnn_backward_weights x=T:4x5x6 h0=T:1x5x17 y=T:4x1x5x17 reserve=S:1x4x5x51 "
+    "dgates=S:1x4x5x51 dw=T:1x51x6 dr=T:1x51x17 drecurrent_bias=T:1x51 kind=gru direction=reverse",
+    "rnn_backward_weights x=T:40x2x6 lengths=i32:2 y=T:40x2x2x17 reserve=S:2x40x2x68 "
+    "dgates=S:2x40x2x68 dr=T:2x51x17 dbias=T:2x51 drecurrent_bias=T:2x51 kind=gru "
+    "direction=bidirectional flags=1 order=iofc",
+    "rnn_backward_weights x=T:4x9x6 y=T:4x1x9x40 reserve=S:1x4x9x40 dgates=S:1x4x9x40 "
+    "dw=T:1x40x6 dr=T:1x40x40 dbias=T:1x40 kind=tanh",
+    "rnn_backward_weights x=T:0x3x4 y=T:0x1x3x5 reserve=S:1x0x3x5 dgates=S:1x0x3x5 dw=T:1x5x4 "
+    "dbias=T:1x5 kind=relu",
+    NULL,
+};
+
 static const char *const backward_data_examples[] = {
     "rnn_backward_data w=T:2x20x4 r=T:2x20x3 peephole=T:2x15 projection=T:2x3x5 lengths=i32:2 "
     "h0=T:2x2x3 c0=T:2x2x5 y=T:3x2x2x3 reserve=S:2x3x2x25 dy=T:3x2x2x3 dhn=T:2x2x3 dcn=T:2x2x5 "
@@ -132,6 +172,17 @@ static bool data_shape(const void *params, const tenon_tensor *const *views, rnn
     return shape_of(params, which, &sizes, views[RNN_DATA_PROJECTION] != NULL, y->dtype, output);
 }
 
+/* The size of y is that of the projection, or the hidden size. */
+static bool weights_shape(const void *params, const tenon_tensor *const *views, rnn_shape which,
+                          tenon_tensor *output)
+{
+    const tenon_tensor *x = views[RNN_WEIGHTS_X];
+    if (x->rank != 3 || views[RNN_WEIGHTS_Y]->rank != 4 || views[RNN_WEIGHTS_RESERVE]->rank != 4)
+        return false;
+    const rnn_sizes sizes = tn_rnn_weights_sizes(params, views);
+    return shape_of(params, which, &sizes, true, x->dtype, output);
+}
+
 #define SHAPE_RULE(name, of, which)                                                                \
     static bool name(const void *params, const tenon_tensor *const *views, tenon_tensor *output)   \
     {                                                                                              \
@@ -145,6 +196,11 @@ SHAPE_RULE(dx_shape, data_shape, RNN_SHAPE_X)
 SHAPE_RULE(dh0_shape, data_shape, RNN_SHAPE_H0)
 SHAPE_RULE(dc0_shape, data_shape, RNN_SHAPE_C0)
 SHAPE_RULE(dgates_shape, data_shape, RNN_SHAPE_DGATES)
+SHAPE_RULE(dw_shape, weights_shape, RNN_SHAPE_W)
+SHAPE_RULE(dr_shape, weights_shape, RNN_SHAPE_R)
+SHAPE_RULE(dbias_shape, weights_shape, RNN_SHAPE_BIAS)
+SHAPE_RULE(dpeephole_shape, weights_shape, RNN_SHAPE_PEEPHOLE)
+SHAPE_RULE(dprojection_shape, weights_shape, RNN_SHAPE_PROJECTION)
 
 #define OPTIONAL(name)                                                                             \
     {                                                                                              \
@@ -214,4 +270,32 @@ const tn_operation tn_operation_rnn_backward_data = {
     .fill_valid = tn_rnn_backward_data_fill_valid,
     .is_measurable = true,
     .examples = backward_data_examples,
+};
+
+const tn_operation tn_operation_rnn_backward_weights = {
+    TN_NAMES("tenon_rnn_backward_weights"),
+    .family = &tn_rnn_backward_weights_family,
+    .operands = {{.name = "x"},
+                 OPTIONAL("lengths"),
+                 OPTIONAL("h0"),
+                 OPTIONAL("c0"),
+                 {.name = "y"},
+                 {.name = "reserve"},
+                 {.name = "dgates"},
+                 OPTIONAL_OUTPUT("dw", dw_shape),
+                 OPTIONAL_OUTPUT("dr", dr_shape),
+                 OPTIONAL_OUTPUT("dbias", dbias_shape),
+                 OPTIONAL_OUTPUT("drecurrent_bias", dbias_shape),
+                 OPTIONAL_OUTPUT("dpeephole", dpeephole_shape),
+                 OPTIONAL_OUTPUT("dprojection", dprojection_shape)},
+    .operand_count = RNN_WEIGHTS_OPERANDS,
+    TN_FIELDS(fields),
+    TN_PARAMS(rnn_defaults, TENON_RNN_PARAMS_INIT),
+    .flags = TENON_RNN_RESET_AFTER,
+    TN_PROBLEM(rnn_problem),
+    .prepare = tn_rnn_backward_weights_prepare,
+    .reference = tn_rnn_backward_weights_reference,
+    .fill_valid = tn_rnn_backward_weights_fill_valid,
+    .is_measurable = true,
+    .examples = backward_weights_examples,
 };

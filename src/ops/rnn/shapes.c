@@ -38,6 +38,22 @@ const rnn_operand tn_rnn_data_operands[RNN_DATA_OPERANDS] = {
     [RNN_DATA_DC0] = {RNN_SHAPE_C0, RNN_HAS_CN},
     [RNN_DATA_DGATES] = {RNN_SHAPE_DGATES, 0}};
 
+/* The flags of outputs are those that the kernels read, for the biases and the peepholes. */
+const rnn_operand tn_rnn_weights_operands[RNN_WEIGHTS_OPERANDS] = {
+    [RNN_WEIGHTS_X] = {RNN_SHAPE_X, 0},
+    [RNN_WEIGHTS_LENGTHS] = {RNN_SHAPE_LENGTHS, RNN_HAS_LENGTHS},
+    [RNN_WEIGHTS_H0] = {RNN_SHAPE_H0, RNN_HAS_H0},
+    [RNN_WEIGHTS_C0] = {RNN_SHAPE_C0, RNN_HAS_C0},
+    [RNN_WEIGHTS_Y] = {RNN_SHAPE_Y, 0},
+    [RNN_WEIGHTS_RESERVE] = {RNN_SHAPE_RESERVE, 0},
+    [RNN_WEIGHTS_DGATES] = {RNN_SHAPE_DGATES, 0},
+    [RNN_WEIGHTS_DW] = {RNN_SHAPE_W, RNN_HAS_DW},
+    [RNN_WEIGHTS_DR] = {RNN_SHAPE_R, RNN_HAS_DR},
+    [RNN_WEIGHTS_DBIAS] = {RNN_SHAPE_BIAS, RNN_HAS_BIAS},
+    [RNN_WEIGHTS_DRECURRENT_BIAS] = {RNN_SHAPE_BIAS, RNN_HAS_RECURRENT_BIAS},
+    [RNN_WEIGHTS_DPEEPHOLE] = {RNN_SHAPE_PEEPHOLE, RNN_HAS_PEEPHOLE},
+    [RNN_WEIGHTS_DPROJECTION] = {RNN_SHAPE_PROJECTION, RNN_HAS_DPROJECTION}};
+
 uint32_t tn_rnn_cell(const tenon_rnn_params *params)
 {
     if (params->kind == TENON_RNN_LSTM)
@@ -89,6 +105,18 @@ rnn_sizes tn_rnn_data_sizes(const tenon_rnn_params *params, const tenon_tensor *
     s.steps = views[RNN_DATA_Y]->shape[0];
     s.batch = views[RNN_DATA_Y]->shape[2];
     return s;
+}
+
+rnn_sizes tn_rnn_weights_sizes(const tenon_rnn_params *params, const tenon_tensor *const *views)
+{
+    const tenon_tensor *x = views[RNN_WEIGHTS_X];
+    return (rnn_sizes){.directions = params->direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
+                       .steps = x->shape[0],
+                       .batch = x->shape[1],
+                       .inputs = x->shape[2],
+                       .hidden = views[RNN_WEIGHTS_RESERVE]->shape[3] /
+                                 RNN_RESERVED_OF(tn_rnn_cell(params)),
+                       .output = views[RNN_WEIGHTS_Y]->shape[3]};
 }
 
 uint32_t tn_rnn_shape(rnn_shape which, uint32_t cell, const rnn_sizes *s, bool projects,

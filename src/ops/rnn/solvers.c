@@ -19,6 +19,15 @@
 #define ONE_ROW      0.25
 #define SEVERAL_ROWS 0.6
 
+/* The cost of packing an element on a CPU, in single elements: its place needs divisions, and it is
+ * read across the rows. */
+#define PACKED_ELEMENT 6.0
+/* The cost on a CPU of a launch that needs the results of the one before, in launches: all threads
+ * wait for the last one. */
+#define WAITING_LAUNCH 2.0
+/* Fraction of the bandwidth at which panels of a step are read that other launches have evicted. */
+#define STEP_REACH 0.6
+
 static double multiply_adds(const rnn_problem *p, double batch)
 {
     const rnn_sizes *s = &p->size;
@@ -61,7 +70,8 @@ static bool add_begin(tenon_context *context, const rnn_problem *p, const rnn_la
     const double elements =
         (double)s->directions * ((double)s->steps * (double)s->batch + 1) * rows;
     const tn_work pack = {.launches = 2 + (tn_rnn_has_second(p) ? 1 : 0) + (l->widens ? 2 : 0),
-                          .single_elements = panel_bytes(p) / (double)tn_acc_size(p->dtype),
+                          .single_elements =
+                              PACKED_ELEMENT * panel_bytes(p) / (double)tn_acc_size(p->dtype),
                           .bytes = 2 * panel_bytes(p)};
     if (elements > 1e17 || l->end < 0 || l->end > INT64_MAX / 16)
         return false;
@@ -97,7 +107,7 @@ static void stride_arguments(const rnn_problem *p, rnn_args *args)
     memcpy(args->dy_stride, p->stride[RNN_DATA_DY], sizeof args->dy_stride);
 }
 
-static void rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *args)
+void tn_rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *args)
 {
     const rnn_sizes *s = &p->size;
     *args = (rnn_args){.gates = l->gates,
@@ -213,9 +223,11 @@ static const char *rnn_step_configure(tenon_context *context, const tn_problem *
     l->rows_each = rows_of_step(context, p, l);
     const double groups =
         (double)panel_count(p, l) * (double)tn_ceil_div(p->size.batch, l->rows_each);
-    const tn_work work = {.launches = steps,
+    const bool is_cpu = context->device.is_cpu;
+    const tn_work work = {.launches = steps * (is_cpu ? WAITING_LAUNCH : 1),
                           .follows = true,
-                          .groups = context->device.is_cpu ? groups * fmax(steps, 1) : 0,
+                          .reach = is_cpu ? STEP_REACH : 0,
+                          .groups = is_cpu ? groups * fmax(steps, 1) : 0,
                           .rate = tn_sum_rate(p->dtype),
                           .multiply_adds = multiply_adds(p, (double)p->size.batch),
                           .efficiency = p->size.batch > 1 ? SEVERAL_ROWS : ONE_ROW,
@@ -251,7 +263,7 @@ static tenon_status rnn_step_launch(const char *caller, tn_recording *recording,
     const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
     rnn_args args;
     TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
-    rnn_arguments(p, l, &args);
+    tn_rnn_arguments(p, l, &args);
     if (p->size.steps == 0)
         return TENON_OK;
     /* The gradient has a further step, for dh0. */
@@ -317,7 +329,7 @@ static tenon_status rnn_sequence_launch(const char *caller, tn_recording *record
     TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
     if (p->size.steps == 0)
         return TENON_OK;
-    rnn_arguments(p, l, &args);
+    tn_rnn_arguments(p, l, &args);
     const tn_launch launch = {.source = "rnn/sequence",
                               .kernel = "sequence",
                               .dimensions = 2,

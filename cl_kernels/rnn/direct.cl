@@ -1,0 +1,189 @@
+/*
+ * One step of a recurrent layer on a CPU, from the weights in their own layout. A work-item
+ * computes a vector of units of all sequences: dot products of rows of w and r with x and h, and
+ * the cell's function. The rows of w and r, and those of x and h0, are contiguous.
+ *
+ * In the workspace, `gates` and `product` have the sums W x and R h of one step, [direction][n]
+ * [gate][padded]. bias, state and cell are those of rnn/args.h; a work-item initializes its own
+ * units of them in the first step.
+ *
+ * Global size: {panels of TENON_VW units, directions}. Macros: see rnn/rnn.clh. The type is f32 or
+ * f64.
+ */
+#include "rnn/rnn.clh"
+
+#include "rnn/forward.clh"
+
+#include "rnn/direct_args.h"
+
+/* Sequences that share the loads of a row. */
+#define BLOCK (RNN_GATES > 3 && RNN_MOST_SUMS < 16 ? 2 : 4)
+
+/* A row of each gate: its address is that of the first gate's plus a multiple of `gate`. */
+typedef struct direct_rows {
+    __global const acc_t *first, *second, *third, *fourth;
+} direct_rows;
+
+TENON_INLINE direct_rows rows_of(const rnn_direct_args *args, __global const acc_t *from,
+                                 long stride, long unit)
+{
+    const direct_rows r = {
+        from + (args->row[0] + unit) * stride, from + (args->row[1] + unit) * stride,
+        from + (args->row[2] + unit) * stride, from + (args->row[3] + unit) * stride};
+    return r;
+}
+
+#define ROW_OF(r, i)                                                                               \
+    ((i) == 0 ? (r)->first : (i) == 1 ? (r)->second : (i) == 2 ? (r)->third : (r)->fourth)
+
+/* Defines a function that stores the dot products of a row of each gate with `rows` vectors, which
+ * are x_row apart: to[row * to_row + gate * padded]. */
+#define DEFINE_DOTS(name, rows)                                                                    \
+    TENON_FUNCTION void name(const direct_rows *r, __global const acc_t *x, long x_row,            \
+                             long depth, __global acc_t *to, long to_row, long padded)             \
+    {                                                                                              \
+        enum { sums = (rows)*RNN_GATES };                                                          \
+        lanes_t part[16], w[16];                                                                   \
+        long k = 0;                                                                                \
+        RNN_EACH(sums, part[i] = (lanes_t)(0))                                                     \
+        for (; k + RNN_LANES <= depth; k += RNN_LANES) {                                           \
+            RNN_EACH(RNN_GATES, w[i] = RNN_LOAD(ROW_OF(r, i) + k))                                 \
+            RNN_EACH(sums, part[i] = TENON_FMA(RNN_LOAD(x + i / RNN_GATES * x_row + k),            \
+                                               w[i % RNN_GATES], part[i]))                         \
+        }                                                                                          \
+        if (k < depth) {                                                                           \
+            const int rest = (int)(depth - k);                                                     \
+            RNN_EACH(RNN_GATES, w[i] = load_lanes(ROW_OF(r, i), k, 1, rest))                       \
+            RNN_EACH(sums, part[i] = TENON_FMA(load_lanes(x, i / RNN_GATES * x_row + k, 1, rest),  \
+                                               w[i % RNN_GATES], part[i]))                         \
+        }                                                                                          \
+        RNN_EACH(sums,                                                                             \
+                 to[i / RNN_GATES * to_row + i % RNN_GATES * padded] = sum_of_lanes(part[i]))      \
+    }
+
+DEFINE_DOTS(dots_of_block, BLOCK)
+DEFINE_DOTS(dots_of_one, 1)
+
+/* Stores the dot products of the rows of one unit with the vectors of all sequences. */
+TENON_INLINE void dots(const rnn_direct_args *args, const direct_rows *r, __global const acc_t *x,
+                       long x_row, long depth, __global acc_t *to)
+{
+    const long padded = args->layer.padded, to_row = RNN_GATES * padded;
+    long n = 0;
+    for (; n + BLOCK <= args->layer.batch; n += BLOCK) {
+        dots_of_block(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);
+    }
+    for (; n < args->layer.batch; n++) {
+        dots_of_one(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);
+    }
+}
+
+typedef struct direct_tensors {
+    __global const data_t *bias, *recurrent_bias, *h0, *c0;
+} direct_tensors;
+
+/* Copies the biases of the work-item's units to the workspace. */
+TENON_INLINE void begin_biases(const rnn_direct_args *args, const rnn_tensors *t,
+                               const direct_tensors *s, const rnn_place *p, int count)
+{
+    const int is_separate = RNN_CELL == RNN_CELL_GRU_AFTER;
+    for (int g = 0; g < RNN_BIASES; g++) {
+        const long row = args->row[g] + p->unit, d = p->direction;
+        lanes_t b = (lanes_t)(0);
+        if ((args->layer.flags & RNN_HAS_BIAS) != 0 && !(is_separate && g == 3)) {
+            b += load_lanes(s->bias, d * args->bias_stride[0] + row * args->bias_stride[1],
+                            args->bias_stride[1], count);
+        }
+        if ((args->layer.flags & RNN_HAS_RECURRENT_BIAS) != 0 && !(is_separate && g == 2)) {
+            b += load_lanes(s->recurrent_bias,
+                            d * args->recurrent_bias_stride[0] +
+                                row * args->recurrent_bias_stride[1],
+                            args->recurrent_bias_stride[1], count);
+        }
+        RNN_STORE(b,
+                  t->work + args->layer.bias + (d * RNN_BIASES + g) * args->layer.padded + p->unit);
+    }
+}
+
+/* Copies the initial states of the work-item's units to the workspace. */
+TENON_INLINE void begin_states(const rnn_direct_args *args, const rnn_tensors *t,
+                               const direct_tensors *s, const rnn_place *p, int count)
+{
+    const long d = p->direction;
+    for (long n = 0; n < args->layer.batch; n++) {
+        const lanes_t h =
+            (args->layer.flags & RNN_HAS_H0) != 0
+                ? load_lanes(s->h0, d * args->h0_stride[0] + n * args->h0_stride[1] + p->unit, 1,
+                             count)
+                : (lanes_t)(0);
+        RNN_STORE(h, state_of(&args->layer, t, p, 0, n) + p->unit);
+#if RNN_CELL == RNN_CELL_LSTM
+        const lanes_t c = (args->layer.flags & RNN_HAS_C0) != 0
+                              ? load_lanes(s->c0,
+                                           d * args->c0_stride[0] + n * args->c0_stride[1] +
+                                               p->unit * args->c0_stride[2],
+                                           args->c0_stride[2], count)
+                              : (lanes_t)(0);
+        RNN_STORE(c, row_of(&args->layer, t, p, args->layer.cell, n));
+#endif
+    }
+}
+
+/* Computes the sums R h of the step; zeros if h is. */
+TENON_INLINE void recurrent_sums(const rnn_direct_args *args, const rnn_tensors *t,
+                                 const direct_tensors *s, const rnn_place *p,
+                                 __global const data_t *r, int count)
+{
+    const rnn_args *a = &args->layer;
+    const long d = p->direction, row = RNN_GATES * a->padded;
+    __global acc_t *to = t->work + a->product + d * a->batch * row + p->unit;
+    if (p->step == 0 && (a->flags & RNN_HAS_H0) == 0) {
+        for (long i = 0; i < a->batch * RNN_GATES; i++) {
+            RNN_STORE((lanes_t)(0), to + i * a->padded);
+        }
+        return;
+    }
+    const int is_first = p->step == 0;
+    __global const acc_t *h =
+        is_first ? s->h0 + d * args->h0_stride[0] : state_of(a, t, p, p->step, 0);
+    for (int u = 0; u < count; u++) {
+        const direct_rows rows =
+            rows_of(args, r + d * args->r_stride[0], args->r_stride[1], p->unit + u);
+        dots(args, &rows, h, is_first ? args->h0_stride[1] : a->padded_output, a->output, to + u);
+    }
+}
+
+TENON_KERNEL void direct(__global acc_t *work, __global const data_t *x, __global const data_t *w,
+                         __global const data_t *r, __global const data_t *bias,
+                         __global const data_t *recurrent_bias, __global const data_t *h0,
+                         __global const data_t *c0, __global const int *lengths, __global data_t *y,
+                         __global data_t *hn, __global data_t *cn, const rnn_direct_args args)
+{
+    const rnn_args *a = &args.layer;
+    const long unit = get_global_id(0) * RNN_LANES, d = get_global_id(1);
+    const int count = (int)min(a->hidden - unit, (long)RNN_LANES);
+    const rnn_tensors t = {work + a->work_offset, lengths + a->lengths_offset, y + a->y_offset,
+                           hn + a->hn_offset,     cn + a->cn_offset,           work};
+    const direct_tensors s = {bias + args.bias_offset, recurrent_bias + args.recurrent_bias_offset,
+                              h0 + args.h0_offset, c0 + args.c0_offset};
+    const rnn_place p = place_of(a, (int)d, a->step, unit);
+    if (a->step == 0) {
+        begin_biases(&args, &t, &s, &p, count);
+        begin_states(&args, &t, &s, &p, count);
+    }
+    for (int u = 0; u < count; u++) {
+        const direct_rows rows =
+            rows_of(&args, w + args.w_offset + d * args.w_stride[0], args.w_stride[1], unit + u);
+        dots(&args, &rows, x + args.x_offset + p.t * args.x_stride[0], args.x_stride[1],
+             args.inputs, t.work + a->gates + d * a->gate_stride[0] + unit + u);
+    }
+    recurrent_sums(&args, &t, &s, &p, r + args.r_offset, count);
+    for (long n = 0; n < a->batch; n++) {
+        lanes_t sum[RNN_GATES];
+        for (int g = 0; g < RNN_GATES; g++) {
+            sum[g] = RNN_LOAD(t.work + a->product +
+                              ((d * a->batch + n) * RNN_GATES + g) * a->padded + unit);
+        }
+        finish_first(a, &t, &p, n, sum);
+    }
+}
