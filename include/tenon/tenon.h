@@ -26,6 +26,7 @@
 #include <tenon/gated.h>
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
+#include <tenon/histogram.h>
 #include <tenon/loss.h>
 #include <tenon/lrn.h>
 #include <tenon/norm.h>
@@ -42,6 +43,7 @@
 #include <tenon/scan.h>
 #include <tenon/resize.h>
 #include <tenon/roi_align.h>
+#include <tenon/segment.h>
 #include <tenon/select.h>
 #include <tenon/rnn.h>
 #include <tenon/sequence.h>
@@ -52,6 +54,7 @@
 #include <tenon/store.h>
 #include <tenon/stream.h>
 #include <tenon/tensor.h>
+#include <tenon/unique.h>
 #include <tenon/version.h>
 
 #endif

@@ -193,6 +193,15 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
 
 def _indices(name: str) -> Callable[[Dict[str, Any], Any], Form]:
     return lambda o, p: ("i32", o[name].shape)
+
+
+def _segments(o: Dict[str, Any], p: Any) -> Form:
+    if o["segments"] is None or p.flags & constants.SEGMENT_IDS:
+        raise TypeError("segment_reduce: the shape of y cannot be inferred without offsets: "
+                        "pass y=shape, or a tensor")
+    return o["x"].dtype, (o["segments"].shape[0] - 1, *o["x"].shape[1:])
+
+
 def _rnn(output: str) -> Callable[[Dict[str, Any], Any], Form]:
     """Returns the rule for an output of a recurrent layer."""
     def rule(o: Dict[str, Any], p: Any) -> Form:
@@ -273,6 +282,10 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "reduce.y": _reduced,
     "scan.y": like("x"),
     "search_sorted.indices": _indices("values"),
+    "segment_reduce.y": _segments,
+    "segment_scan.y": like("x"),
+    "unique.count": lambda o, p: ("i32", ()),
+    "unique.inverse": _indices("x"),
     "resize_forward.y": _resized,
     "rnn_backward_data.dgates": _rnn_gates,
     "rnn_forward.cn": _rnn("cn"),

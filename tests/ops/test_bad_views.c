@@ -220,6 +220,8 @@ static bool has_sizes_to_match(const tn_operation *op)
                                                   &tn_operation_search_sorted,
                                                   &tn_operation_rearrange,
                                                   &tn_operation_compact,
+                                                  &tn_operation_unique,
+                                                  &tn_operation_histogram,
                                                   &tn_operation_one_hot};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (op == without[i])
