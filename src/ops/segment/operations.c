@@ -120,6 +120,7 @@ const tn_operation tn_operation_segment_reduce = {
     .fill_valid = tn_segment_reduce_fill_valid,
     .is_measurable = true,
     .examples = reduce_examples,
+    .converts = true,
 };
 
 const tn_operation tn_operation_segment_reduce_backward = {
@@ -140,6 +141,7 @@ const tn_operation tn_operation_segment_reduce_backward = {
     .fill_valid = tn_segment_reduce_backward_fill_valid,
     .is_measurable = true,
     .examples = backward_examples,
+    .converts = true,
 };
 
 const tn_operation tn_operation_segment_scan = {
@@ -158,4 +160,5 @@ const tn_operation tn_operation_segment_scan = {
     .fill_valid = tn_segment_scan_fill_valid,
     .is_measurable = true,
     .examples = scan_examples,
+    .converts = true,
 };

@@ -57,4 +57,5 @@ const tn_operation tn_operation_unique = {
     .fill_valid = tn_unique_fill_valid,
     .is_measurable = true,
     .examples = examples,
+    .converts = true,
 };
