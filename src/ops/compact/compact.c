@@ -97,21 +97,10 @@ static tenon_status check_outputs(const tn_call *call)
     return TENON_OK;
 }
 
-/* Fills in the index space of the mask and x. An empty mask has no elements and rank 1. */
 static void fill_space(const tenon_tensor *mask, const tenon_tensor *x, compact_problem *p)
 {
-    tn_space space = {.rank = mask->rank, .views = COMPACT_INPUTS};
-    memcpy(space.shape, mask->shape, sizeof space.shape);
-    memcpy(space.stride[COMPACT_MASK], mask->stride, sizeof mask->stride);
-    if (x != NULL)
-        memcpy(space.stride[COMPACT_X], x->stride, sizeof x->stride);
-    p->elements = tenon_tensor_elements(mask);
-    if (p->elements > 0)
-        tn_space_collapse(&space);
-    else
-        memset(&space, 0, sizeof space);
-    if (space.rank == 0)
-        space.rank = (uint32_t)(space.shape[0] = 1);
+    tn_space space;
+    p->elements = tn_space_of_two(mask, x, &space);
     p->rank = space.rank;
     memcpy(p->shape, space.shape, sizeof p->shape);
     memcpy(p->stride, space.stride, sizeof p->stride);

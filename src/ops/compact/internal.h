@@ -5,6 +5,7 @@
 #include "base/shape.h"
 #include "compact/args.h"
 #include "ops/common/epilogue.h"
+#include "ops/common/rows.h"
 
 #include <tenon/compact.h>
 

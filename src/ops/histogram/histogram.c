@@ -24,7 +24,7 @@ const tn_family tn_histogram_family = {.name = "histogram",
                                        .awkward = tn_histogram_awkward,
                                        .paths = histogram_paths};
 
-static tenon_status check_types(const tn_call *call, uint32_t flags)
+static tenon_status check_element_types(const tn_call *call, uint32_t flags)
 {
     const char *caller = call->caller;
     const tenon_tensor *x = call->operands[HISTOGRAM_X].view;
@@ -114,21 +114,10 @@ static tenon_status fill_range(const char *caller, const tenon_histogram_params 
     return TENON_OK;
 }
 
-/* Fills in the index space of x and the weights. An empty one has no elements and rank 1. */
 static void fill_space(const tenon_tensor *x, const tenon_tensor *weights, histogram_problem *p)
 {
-    tn_space space = {.rank = x->rank, .views = HISTOGRAM_VIEWS};
-    memcpy(space.shape, x->shape, sizeof space.shape);
-    memcpy(space.stride[HISTOGRAM_SPACE_X], x->stride, sizeof x->stride);
-    if (weights != NULL)
-        memcpy(space.stride[HISTOGRAM_SPACE_WEIGHTS], weights->stride, sizeof weights->stride);
-    p->elements = tenon_tensor_elements(x);
-    if (p->elements > 0)
-        tn_space_collapse(&space);
-    else
-        memset(&space, 0, sizeof space);
-    if (space.rank == 0)
-        space.rank = (uint32_t)(space.shape[0] = 1);
+    tn_space space;
+    p->elements = tn_space_of_two(x, weights, &space);
     p->rank = space.rank;
     memcpy(p->shape, space.shape, sizeof p->shape);
     memcpy(p->stride, space.stride, sizeof p->stride);
@@ -143,7 +132,7 @@ tenon_status tn_histogram_prepare(const void *given, tn_call *call, tn_problem *
     const tenon_tensor *weights = call->operands[HISTOGRAM_WEIGHTS].view;
     const tenon_tensor *y = call->operands[HISTOGRAM_Y].view;
     histogram_problem *p = (histogram_problem *)problem;
-    TN_TRY(check_types(call, params->flags));
+    TN_TRY(check_element_types(call, params->flags));
     TN_TRY(check_shapes(call, params->flags));
     tn_problem_begin(&p->head, sizeof *p);
     p->dtype = x->dtype;

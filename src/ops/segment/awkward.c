@@ -94,8 +94,8 @@ void tn_segment_scan_fill_valid(const void *given, const tenon_tensor *const *v,
 
 /* Begins a case with the lists and the type of a problem; sets the number of positions and of
  * segments. Columns end within a vector, or are a single one. */
-static void begin(const tn_operation *operation, const segment_problem *p, uint32_t number,
-                  bool is_backward, tn_case *c)
+static void begin_segments(const tn_operation *operation, const segment_problem *p, uint32_t number,
+                           bool is_backward, tn_case *c)
 {
     tenon_segment_params *params = (tenon_segment_params *)c->params.bytes;
     const bool gaps = number == 1;
@@ -125,7 +125,8 @@ bool tn_segment_reduce_awkward(const tn_problem *problem, const tn_choice *choic
     (void)choice;
     if (number == 3)
         return false;
-    begin(&tn_operation_segment_reduce, (const segment_problem *)problem, number, false, c);
+    begin_segments(&tn_operation_segment_reduce, (const segment_problem *)problem, number, false,
+                   c);
     if (number == 2) { /* segments of more than one block */
         const bool lists = c->views[SEGMENT_INDICES].dtype != 0;
         const int64_t positions = 3 * (SCAN_BLOCK + 37);
@@ -144,7 +145,8 @@ bool tn_segment_reduce_backward_awkward(const tn_problem *problem, const tn_choi
     (void)choice;
     if (number == 3)
         return false;
-    begin(&tn_operation_segment_reduce_backward, (const segment_problem *)problem, number, true, c);
+    begin_segments(&tn_operation_segment_reduce_backward, (const segment_problem *)problem, number,
+                   true, c);
     return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/shape.h"
 #include "ops/common/epilogue.h"
+#include "ops/common/rows.h"
 #include "unique/args.h"
 
 #include <tenon/unique.h>

@@ -67,21 +67,10 @@ static tenon_status check_outputs(const tn_call *call, int64_t *capacity)
     return TENON_OK;
 }
 
-/* Fills in the index space of x and the inverse. An empty one has no elements and rank 1. */
 static void fill_space(const tenon_tensor *x, const tenon_tensor *inverse, unique_problem *p)
 {
-    tn_space space = {.rank = x->rank, .views = UNIQUE_VIEWS};
-    memcpy(space.shape, x->shape, sizeof space.shape);
-    memcpy(space.stride[UNIQUE_SPACE_X], x->stride, sizeof x->stride);
-    if (inverse != NULL)
-        memcpy(space.stride[UNIQUE_SPACE_INVERSE], inverse->stride, sizeof inverse->stride);
-    p->elements = tenon_tensor_elements(x);
-    if (p->elements > 0)
-        tn_space_collapse(&space);
-    else
-        memset(&space, 0, sizeof space);
-    if (space.rank == 0)
-        space.rank = (uint32_t)(space.shape[0] = 1);
+    tn_space space;
+    p->elements = tn_space_of_two(x, inverse, &space);
     p->rank = space.rank;
     memcpy(p->shape, space.shape, sizeof p->shape);
     memcpy(p->stride, space.stride, sizeof p->stride);
