@@ -365,8 +365,8 @@ class Images(unittest.TestCase):
         y, first, inverse, counts, count = tenon.unique(
             x, y=(60,), first=tenon.zeros((60,), "i32"), inverse=True,
             counts=tenon.zeros((60,), "i32"))
-        found = int(count)
-        for got, wanted in zip((y[:found], first[:found], inverse, counts[:found]),
+        found = int(count.numpy())
+        for got, wanted in zip((y.numpy()[:found], first.numpy()[:found], inverse.numpy(), counts.numpy()[:found]),
                                np.unique(x, return_index=True, return_inverse=True, return_counts=True)):
             np.testing.assert_array_equal(got, wanted)
         bins = tenon.histogram(x, y=tenon.zeros((8,), "i32"), low=-2, high=6)
