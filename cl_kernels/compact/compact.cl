@@ -6,55 +6,9 @@
  * compact_write: stores those of a block after those of the blocks before it, and a share of the
  *   rest of the outputs. With a single block no counts are read. Global size: at least {blocks}.
  *
- * TENON_KEY: bytes of an element of the mask: 1, 2, 4 or 8.
+ * TENON_KEY: see compact/mask.clh.
  */
-#ifndef TENON_KEY
-#define TENON_KEY 4
-#endif
-
-#include "common/dimensions.clh"
-
-#include "compact/args.h"
-
-#if TENON_KEY == 1
-typedef uchar mask_t;
-#elif TENON_KEY == 2
-typedef ushort mask_t;
-#elif TENON_KEY == 4
-typedef uint mask_t;
-#else
-typedef ulong mask_t;
-#endif
-
-/* Elements of a line along the last dimension: the offset of the first one in both inputs, and the
- * number up to the end of the line or of the block. */
-typedef struct run {
-    long at[COMPACT_INPUTS];
-    long count;
-} run;
-
-TENON_INLINE run run_of(const compact_args *args, long i, long last)
-{
-    run r = {{args->offset[COMPACT_MASK], args->offset[COMPACT_X]}, last - i};
-    EACH_DOWN(d, 0, (int)args->rank)
-    {
-        long index = i;
-        if (d > 0) {
-            TENON_DIVIDE(i, (long)args->shape[d], i, index)
-        }
-        r.at[0] += index * args->stride[0][d];
-        r.at[1] += index * args->stride[1][d];
-        if (d == args->rank - 1) {
-            r.count = min(r.count, args->shape[d] - index);
-        }
-    }
-    return r;
-}
-
-TENON_INLINE int is_selected(mask_t bits, const compact_args *args)
-{
-    return (bits & (mask_t) ~(mask_t)args->sign) != 0;
-}
+#include "compact/mask.clh"
 
 TENON_KERNEL void compact_counts(__global const mask_t *mask, __global int *workspace,
                                  const compact_args args)
@@ -83,18 +37,7 @@ typedef struct compact_outputs {
     __global int *indices;
 } compact_outputs;
 
-TENON_INLINE void copy_element(__global const uchar *p, __global uchar *q, int size)
-{
-    if (size == 4) {
-        *(__global uint *)q = *(__global const uint *)p;
-    } else if (size == 8) {
-        *(__global ulong *)q = *(__global const ulong *)p;
-    } else if (size == 2) {
-        *(__global ushort *)q = *(__global const ushort *)p;
-    } else {
-        *q = *p;
-    }
-}
+#include "compact/copy.clh"
 
 /* Writes element i, which is at `x`, as selected element `to`. */
 TENON_INLINE void put_selected(const compact_outputs *out, const compact_args *args,

@@ -15,6 +15,7 @@
 #define TENON_VW 4
 #endif
 #include "common/reduction.clh"
+#include "reduce/place.clh"
 
 #ifndef COUNT_SIZE
 #define COUNT_SIZE 4
@@ -71,7 +72,7 @@ TENON_INLINE int piece_count(__global const element_t *x, const reduction_args *
 TENON_INLINE void store_count(__global void *y, long y_at, const reduction_args *args, int count)
 {
     if (args->kind == REDUCTION_TOTAL) {
-        ((__global int *)y)[y_at] = count;
+        ((__global REDUCTION_PLACE *)y)[y_at] = count;
     } else {
         ((__global uchar *)y)[y_at] = args->kind == REDUCTION_ANY ? count > 0 : count == args->size;
     }

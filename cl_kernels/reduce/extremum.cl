@@ -17,6 +17,7 @@
 #define TENON_VW 4
 #endif
 #include "reduce/champions.clh"
+#include "reduce/place.clh"
 
 /* Loads a vector whose lanes past the last repeat it. Along a row, such a lane is a later equal
  * element and replaces nothing; across rows, it is not used. For the logarithm of the sum of
@@ -173,7 +174,7 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
         workspace[args->partials + partial] = best.value;
         ((__global position_t *)(workspace + places_begin(args)))[partial] = best.place;
     } else if (args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN) {
-        ((__global int *)y)[y_at] = (int)best.place;
+        ((__global REDUCTION_PLACE *)y)[y_at] = (REDUCTION_PLACE)best.place;
     } else {
         store_result(y, y_at, BEST_RESULT(args, best), args);
     }

@@ -14,6 +14,7 @@
 #define TENON_VW 4
 #endif
 #include "reduce/champions.clh"
+#include "reduce/place.clh"
 
 #include "common/reduction_team.clh"
 
@@ -68,7 +69,7 @@ TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t
     if (mine.works && mine.lane == 0) {
         const champion winner = scratch[me];
         if (args.kind == REDUCTION_ARGMAX || args.kind == REDUCTION_ARGMIN) {
-            ((__global int *)y)[at[REDUCTION_Y]] = (int)winner.place;
+            ((__global REDUCTION_PLACE *)y)[at[REDUCTION_Y]] = (REDUCTION_PLACE)winner.place;
         } else {
             store_result(y, at[REDUCTION_Y], BEST_RESULT(&args, winner), &args);
         }

@@ -232,42 +232,7 @@ TENON_KERNEL void scan_pieces(__global const stored_t *x, __global const value_t
     scan_any(&args, &l, first, last, base);
 }
 
-#ifdef TENON_VW
-#define COLUMNS TENON_VW
-typedef values_t columns_t;
-#define JOIN_COLUMNS join_v
-
-TENON_INLINE columns_t load_columns(__global const stored_t *p, int count)
-{
-    if (count >= TENON_VW) {
-        return load_values(p, 0);
-    }
-    value_t x[TENON_VW];
-    for (int c = 0; c < TENON_VW; c++) {
-        x[c] = c < count ? load_value(p, c) : 0;
-    }
-    return TENON_VLOAD(0, x);
-}
-
-TENON_INLINE void store_columns(__global stored_t *p, int count, columns_t v)
-{
-    if (count >= TENON_VW) {
-        store_values(p, 0, v, 0);
-        return;
-    }
-    value_t x[TENON_VW];
-    TENON_VSTORE(v, 0, x);
-    for (int c = 0; c < count; c++) {
-        store_value(p, c, x[c]);
-    }
-}
-#else
-#define COLUMNS                          1
-typedef value_t columns_t;
-#define JOIN_COLUMNS                     join
-#define load_columns(p, count)           load_value(p, 0)
-#define store_columns(p, count, columns) store_value(p, 0, columns)
-#endif
+#include "scan/columns.clh"
 
 TENON_INLINE void scan_column_range(const int kind, const line *l, int exclusive, long size,
                                     int count)

@@ -137,8 +137,8 @@ TENON_KERNEL void radix_move(SORT_OPERANDS, __global uchar *workspace, const sor
         to.keys = row.y;
     }
     if (args.flags & SORT_HAS_INDICES) {
-        from = args.flags & SORT_FROM_RESULTS ? row.indices : from;
-        to.numbers = args.flags & SORT_TO_RESULTS ? row.indices : to.numbers;
+        from = args.flags & SORT_FROM_RESULTS ? SORT_NUMBERS(row.indices) : from;
+        to.numbers = args.flags & SORT_TO_RESULTS ? SORT_NUMBERS(row.indices) : to.numbers;
     }
     __global const uint *totals = (__global const uint *)(w + args.totals_at) + p.row * SORT_DIGITS;
     __global uint *places = counts_of(w, &args, id);

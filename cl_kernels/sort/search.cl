@@ -25,7 +25,7 @@ TENON_INLINE int place_of(__global const key_t *x, long step, long size, key_rul
 }
 
 TENON_KERNEL void search(__global const key_t *sorted, __global const key_t *values,
-                         __global int *indices, const sort_args args)
+                         __global SORT_INDEX *indices, const sort_args args)
 {
     const long id = (long)get_global_id(0), row = id / args.pieces;
     if (row >= args.axis.rows) {

@@ -1,5 +1,6 @@
 /** @file
- * Compaction: the elements that a mask selects, and their indices (ONNX Compress and NonZero).
+ * Compaction: the elements that a mask selects, and their indices (ONNX Compress and NonZero); and
+ * its opposite, the replacement of the elements that a mask selects.
  *
  * Example: the coordinates of the elements of x that are not zero, at most as many as `indices` has
  * rows; `count` receives their number:
@@ -75,6 +76,63 @@ TENON_CALL tenon_status tenon_compact_plan(tenon_context *context,
                                            const tenon_tensor *mask, const tenon_tensor *x,
                                            const tenon_tensor *y, const tenon_tensor *indices,
                                            const tenon_tensor *count, tenon_plan **plan);
+
+/** Start from TENON_MASKED_PUT_PARAMS_INIT. */
+typedef struct tenon_masked_put_params {
+    uint32_t struct_size; /**< sizeof(tenon_masked_put_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
+} tenon_masked_put_params;
+
+/** The defaults of tenon_masked_put_params, without braces. */
+#define TENON_MASKED_PUT_PARAMS_DEFAULTS sizeof(tenon_masked_put_params), 0, NULL
+/** Initializes a tenon_masked_put_params with the defaults. */
+#define TENON_MASKED_PUT_PARAMS_INIT                                                               \
+    {                                                                                              \
+        TENON_MASKED_PUT_PARAMS_DEFAULTS                                                           \
+    }
+#ifndef __cplusplus
+/** A const tenon_masked_put_params with the defaults, except for the members given as arguments.
+ * See TENON_LITERAL. */
+#define tenon_masked_put_params(...)                                                               \
+    TENON_LITERAL(tenon_masked_put_params, TENON_MASKED_PUT_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
+
+/** Sets `params` to the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_masked_put_params) */
+TENON_API void tenon_masked_put_params_default(tenon_masked_put_params *params, uint32_t size);
+
+/** Replaces the elements of y, in place, where the mask is not zero, by the elements of `source`:
+ * the first one in row-major order by the first element, and so on (NumPy: y[mask] = source;
+ * PyTorch: masked_scatter_). -0 is zero, NaN is not. If the source has fewer elements than are
+ * selected, the remaining ones keep their values; if it has more, the last ones are not used. The
+ * bits are copied.
+ *
+ * Gradients: with respect to the old y it is that of the new y with zeros where the mask is not
+ * zero (tenon_where); with respect to the source it is tenon_compact of the gradient of the new y.
+ *  @param params  NULL means the defaults
+ *  @param mask    as in tenon_compact
+ *  @param source  elements of y's type, rank 1, any stride, including 0
+ *  @param y       elements of any type except f8, of the mask's shape; also read. Must not overlap
+ * the mask or the source, and its own elements must not overlap
+ *  @param sync    may be NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_masked_put(tenon_stream *stream,
+                                         const tenon_masked_put_params *params,
+                                         const tenon_tensor *mask, const tenon_tensor *source,
+                                         const tenon_tensor *y, const tenon_sync *sync);
+
+/** Makes a plan of tenon_masked_put with operands mask, source, y. The tensors need no
+ * memory; memory that they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_masked_put_plan(tenon_context *context,
+                                              const tenon_masked_put_params *params,
+                                              const tenon_tensor *mask, const tenon_tensor *source,
+                                              const tenon_tensor *y, tenon_plan **plan);
 
 TENON_END_C
 

@@ -93,9 +93,9 @@ TENON_API void tenon_reduce_params_default(tenon_reduce_params *params, uint32_t
  * only the kinds that say so are defined; the other kinds are invalid. The variance also requires
  * more elements than `correction`
  *  @param y       of x's shape with the axes either removed or of size 1. Of x's type, or f32 if x
- *                 is f16 or bf16. bool or u8 for ANY and ALL. i32 for COUNT and for ARGMAX, ARGMIN
- * and their other forms: the row-major index among the reduced elements (the index along the axis,
- * if there is one axis). More than 2³¹ reduced elements (for ANY, ALL and COUNT, 2³¹ - 1) are
+ *                 is f16 or bf16. bool or u8 for ANY and ALL. i32 or i64 for COUNT and for ARGMAX,
+ * ARGMIN and their other forms: the row-major index among the reduced elements (the index along the
+ * axis, if there is one axis). More than 2³¹ reduced elements (for ANY, ALL and COUNT, 2³¹ - 1) are
  * unsupported for an i32 or u8. Must not overlap x, and its own elements must not overlap
  *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·

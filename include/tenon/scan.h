@@ -53,12 +53,12 @@ TENON_API void tenon_scan_params_default(tenon_scan_params *params, uint32_t siz
 /** Computes y[i] = x[0] ∘ x[1] ∘ … ∘ x[i] along an axis (G. Blelloch, "Prefix sums and their
  * applications", 1990), where ∘ is the operation of params->kind; with TENON_SCAN_EXCLUSIVE without
  * x[i], and with TENON_SCAN_REVERSE from the last element on. Equal calls return equal bits on one
- * device. Sums and products of f16 and bf16 are computed in f32; those of i32 wrap around.
+ * device. Sums and products of f16 and bf16 are computed in f32; those of integers wrap around.
  *
  * The gradient of a sum is the scan of dy with the other direction and the same
  * TENON_SCAN_EXCLUSIVE flag, so there is no separate function for it.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16, bf16 or i32, rank at least 1, any strides, including broadcast
+ *  @param x       f64, f32, f16, bf16, i32, u32 or i64, rank at least 1, any strides, including broadcast
  *                 dimensions (stride 0)
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
  *                 not overlap it otherwise, and its own elements must not overlap

@@ -55,8 +55,8 @@ TENON_API void tenon_sort_params_default(tenon_sort_params *params, uint32_t siz
  *  @param payload  elements that are moved like those of x, of any type except f8 and of x's shape,
  *                  any strides; may be NULL
  *  @param y        receives the sorted elements, of x's type and shape
- *  @param indices  receives the index along the axis of each sorted element, i32, of x's shape; may
- *                  be NULL
+ *  @param indices  receives the index along the axis of each sorted element, i32 or i64, of x's
+ *                  shape; may be NULL
  *  @param moved    receives the payload in the order of y, of its type and shape; NULL if and only
  *                  if `payload` is. Outputs must not overlap x, the payload or each other, and
  *                  their own elements must not overlap
@@ -113,7 +113,8 @@ TENON_API void tenon_top_k_params_default(tenon_top_k_params *params, uint32_t s
  *  @param x        as in tenon_sort
  *  @param y        receives the elements, of x's type, and of its shape except for the axis, whose
  *                  size is k; k must not exceed the axis of x
- *  @param indices  receives their indices along the axis, i32, of y's shape; may be NULL
+ *  @param indices  receives their indices along the axis, i32 or i64, of y's shape; may be
+ *                  NULL
  *  @return as tenon_sort */
 TENON_CALL tenon_status tenon_top_k(tenon_stream *stream, const tenon_top_k_params *params,
                                     const tenon_tensor *x, const tenon_tensor *y,
@@ -160,8 +161,8 @@ TENON_API void tenon_search_sorted_params_default(tenon_search_sorted_params *pa
  *                  the values, along the last dimension; its other dimensions broadcast to those of
  *                  the values. A row has at most 2^31 - 1 elements, and may be empty
  *  @param values   of the same type, rank at least 1, any strides
- *  @param indices  i32, of the values' shape; must not overlap the inputs, and its own elements
- * must not overlap
+ *  @param indices  i32 or i64, of the values' shape; must not overlap the inputs, and its own
+ * elements must not overlap
  *  @return as tenon_sort */
 TENON_CALL tenon_status tenon_search_sorted(tenon_stream *stream,
                                             const tenon_search_sorted_params *params,

@@ -28,6 +28,7 @@
 #include <tenon/gemm.h>
 #include <tenon/group.h>
 #include <tenon/grid_sample.h>
+#include <tenon/histogram.h>
 #include <tenon/loss.h>
 #include <tenon/lrn.h>
 #include <tenon/norm.h>
@@ -44,6 +45,7 @@
 #include <tenon/scan.h>
 #include <tenon/resize.h>
 #include <tenon/roi_align.h>
+#include <tenon/segment.h>
 #include <tenon/select.h>
 #include <tenon/rnn.h>
 #include <tenon/sequence.h>
@@ -54,6 +56,7 @@
 #include <tenon/store.h>
 #include <tenon/stream.h>
 #include <tenon/tensor.h>
+#include <tenon/unique.h>
 #include <tenon/version.h>
 
 #endif

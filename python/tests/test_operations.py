@@ -373,6 +373,28 @@ class Images(unittest.TestCase):
         np.testing.assert_array_equal(y.numpy(), wanted)
         np.testing.assert_array_equal(tenon.concat([x, x[:, :1]], axis=1), np.hstack([x, x[:, :1]]))
 
+    def test_unique_and_segments(self):
+        x = integers(64, 60)
+        y, first, inverse, counts, count = tenon.unique(
+            x, y=(60,), first=tenon.zeros((60,), "i32"), inverse=True,
+            counts=tenon.zeros((60,), "i32"))
+        found = int(count.numpy())
+        for got, wanted in zip((y.numpy()[:found], first.numpy()[:found], inverse.numpy(), counts.numpy()[:found]),
+                               np.unique(x, return_index=True, return_inverse=True, return_counts=True)):
+            np.testing.assert_array_equal(got, wanted)
+        bins = tenon.histogram(x, y=tenon.zeros((8,), "i32"), low=-2, high=6)
+        np.testing.assert_array_equal(bins, np.histogram(x, 8, (-2, 6))[0])
+        offsets = np.array([0, 10, 10, 60], "i4")
+        rows = integers(65, 60, 3)
+        sums = tenon.segment_reduce(rows, segments=offsets)
+        np.testing.assert_array_equal(sums, [rows[:10].sum(0), np.zeros(3), rows[10:].sum(0)])
+        scan = tenon.segment_scan(x, np.repeat(np.array([4, 7], "i4"), 30))
+        np.testing.assert_array_equal(scan, np.concatenate([x[:30].cumsum(), x[30:].cumsum()]))
+        mask, target = x > 0, tenon.tensor(x)
+        tenon.masked_put(mask, np.arange(60, dtype="f4"), target)
+        np.place(x, mask, np.arange(60, dtype="f4"))
+        np.testing.assert_array_equal(target, x)
+
     def test_rearrangements(self):
         x = integers(62, 5, 4)
         np.testing.assert_array_equal(tenon.rearrange(x, shift=(2, -1)), np.roll(x, (2, -1), (0, 1)))

@@ -15,10 +15,12 @@ EXAMPLES = ROOT / "examples"
 PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 149  # except for the demo, which is a complete application
-ALWAYS_BUILT = {"product", "int8", "devices"}
+ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join"}
 OUTPUT = {
     "product": r"\A4 5\n10 11\n\Z",
     "int8": r"\A8 bits differ from float by [01]\.\d\d %",
+    "group_by": r"\A(shop \d+: \d+ sales, \d+ cents, at most \d+\n){3}30 shops, 50000 sales, 0 wrong rows\n\Z",
+    "join": r"\A(region \d: \d+ cents\n){3}18\d\d\d of 20000 orders have a customer, 0 wrong sums\n\Z",
     "devices": r"\A(rows \d+ to \d+ on \d+:\d+, .+\n){2,}1000 rows, 0 wrong elements\n\Z",
     "shared": r"\A( 20.0 % ?){5}\n  1.2 %   3.2 %   8.6 %  23.4 %  63.6 %\n.*\n\Z",
     "pipeline": r"\A8 batches of 64 rows, 0 wrong elements\n\Z",

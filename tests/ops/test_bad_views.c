@@ -93,6 +93,12 @@ static bool accepts_output(const tn_operation *op, tenon_dtype type)
 }
 
 /* An unsupported type, in one output or in all operands. */
+/* Returns true for the integer types of scans. */
+static bool is_scanned(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_I32 || dtype == TENON_DTYPE_U32 || dtype == TENON_DTYPE_I64;
+}
+
 TEST(unsupported_types)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8,     TENON_DTYPE_U8,   TENON_DTYPE_I16,
@@ -108,7 +114,7 @@ TEST(unsupported_types)
                 if (tn_operation_writes(op, a) && !accepts_output(op, types[t]))
                     refuse_type(op, types[t], a, a + 1, op->operands[a].name);
             if ((op->operand_count > 1 || !accepts_output(op, types[t])) &&
-                !(op == &tn_operation_scan && types[t] == TENON_DTYPE_I32))
+                !(op == &tn_operation_scan && is_scanned(types[t])))
                 refuse_type(op, types[t], 0, op->operand_count, tenon_dtype_string(types[t]));
         }
 }
@@ -223,6 +229,9 @@ static bool has_sizes_to_match(const tn_operation *op)
                                                   &tn_operation_search_sorted,
                                                   &tn_operation_rearrange,
                                                   &tn_operation_compact,
+                                                  &tn_operation_masked_put,
+                                                  &tn_operation_unique,
+                                                  &tn_operation_histogram,
                                                   &tn_operation_one_hot};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (op == without[i])

@@ -74,6 +74,12 @@
     X(top_k, top_k, V3)                                                                            \
     X(search_sorted, search_sorted, V3)                                                            \
     X(compact, compact, V5)                                                                        \
+    X(masked_put, masked_put, V3)                                                                  \
+    X(unique, unique, V6)                                                                          \
+    X(histogram, histogram, V4)                                                                    \
+    X(segment_reduce, segment_reduce, V5)                                                          \
+    X(segment_reduce_backward, segment_reduce_backward, V5)                                        \
+    X(segment_scan, segment_scan, V3)                                                              \
     X(rnn, rnn_forward, V14)                                                                       \
     X(rnn_backward_data, rnn_backward_data, V16)                                                   \
     X(rnn_backward_weights, rnn_backward_weights, V13)                                             \
@@ -315,6 +321,11 @@ TEST(operands_are_handed_on_in_order)
     X(top_k_params, TENON_TOP_K_PARAMS_INIT)                                                       \
     X(search_sorted_params, TENON_SEARCH_SORTED_PARAMS_INIT)                                       \
     X(compact_params, TENON_COMPACT_PARAMS_INIT)                                                   \
+    X(masked_put_params, TENON_MASKED_PUT_PARAMS_INIT)                                             \
+    X(unique_params, TENON_UNIQUE_PARAMS_INIT)                                                     \
+    X(histogram_params, TENON_HISTOGRAM_PARAMS_INIT)                                               \
+    X(segment_params, TENON_SEGMENT_PARAMS_INIT)                                                   \
+    X(segment_scan_params, TENON_SEGMENT_SCAN_PARAMS_INIT)                                         \
     X(scatter_params, TENON_SCATTER_PARAMS_INIT)                                                   \
     X(rnn_params, TENON_RNN_PARAMS_INIT)                                                           \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \

@@ -259,6 +259,23 @@ TEST(counts)
             }
 }
 
+/* Indices and numbers of elements in i64. */
+TEST(wide_places)
+{
+    static const char *const lines[] = {
+        "reduce x=T:5x301 y=i64:5 kind=argmax axis_count=1 axes=1",
+        "reduce x=T:301x37 y=i64:37 kind=argmin_last axis_count=1 axes=0",
+        "reduce x=T:3x70001 y=i64:3 kind=argmin axis_count=1 axes=1",
+        "reduce x=T:5x301 y=i64:5 kind=count axis_count=1 axes=1",
+        "reduce x=u8:301x37 y=i64:37 kind=count axis_count=1 axes=0"};
+    test_random random = test_random_for(1512);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        test_fixture f;
+        test_begin_line(&f, lines[i], test_float_type((uint32_t)i));
+        test_run_fixture(&f, TEST_EXACT, TEST_ALL, &random);
+    }
+}
+
 /* A mean much larger than the deviation, for which the mean of squares would lose all digits. */
 TEST(large_means)
 {

@@ -36,10 +36,11 @@ static void check(const scan_case *p, tenon_dtype dtype, test_random *random, te
     test_run_fixture(&f, TEST_BOUND, extent, random);
 }
 
-/* Returns i32, or one of the floating-point types. */
+/* Returns an integer type, or one of the floating-point types. */
 static tenon_dtype type_of(int number)
 {
-    return number % 3 == 2 ? TENON_DTYPE_I32 : test_float_type((uint32_t)number);
+    static const tenon_dtype integers[] = {TENON_DTYPE_I32, TENON_DTYPE_I64, TENON_DTYPE_U32};
+    return number % 3 == 2 ? integers[number / 3 % 3] : test_float_type((uint32_t)number);
 }
 
 TEST(sizes_around_vectors_and_blocks)

@@ -32,7 +32,8 @@ TEST(random_problems)
                                rank, sorted, 2);
         f.c.views[SEARCH_VALUES] = test_view(
             dtype, (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), gap, rank, values, 0);
-        f.c.views[SEARCH_INDICES] = test_view(TENON_DTYPE_I32, TEST_ROW, gap, rank, values, 3);
+        f.c.views[SEARCH_INDICES] = test_view(rank % 2 == 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                                              TEST_ROW, gap, rank, values, 3);
         test_make(&f);
         test_fill_inputs(&f, TEST_EXACT, &random);
         if (tenon_tensor_elements(&f.c.views[SEARCH_VALUES]) > 2) {

@@ -34,7 +34,8 @@ static void begin(test_fixture *f, const sort_case *p, tenon_dtype dtype)
     f->c.views[SORT_CALL_X] = view_of(p, SORT_CALL_X, dtype);
     f->c.views[SORT_CALL_Y] = view_of(p, SORT_CALL_Y, dtype);
     if (p->indices)
-        f->c.views[SORT_CALL_INDICES] = view_of(p, SORT_CALL_INDICES, TENON_DTYPE_I32);
+        f->c.views[SORT_CALL_INDICES] =
+            view_of(p, SORT_CALL_INDICES, p->offset % 2 != 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32);
     if (p->payload != TENON_DTYPE_INVALID) {
         f->c.views[SORT_CALL_PAYLOAD] = view_of(p, SORT_CALL_PAYLOAD, p->payload);
         f->c.views[SORT_CALL_MOVED] = view_of(p, SORT_CALL_MOVED, p->payload);
@@ -86,6 +87,7 @@ TEST(long_rows)
                              .indices = keys % 2 == 0,
                              .rank = 1,
                              .shape = {65536 + keys - 2},
+                             .offset = keys / 2,
                              .keys = (test_keys)keys};
         check(&p, type_of(keys), &random, TEST_ONCE);
     }

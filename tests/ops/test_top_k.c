@@ -27,8 +27,8 @@ static void check(const top_k_case *p, tenon_dtype dtype, test_random *random, t
     f.c.views[TOP_K_X] = test_view(dtype, p->layout[0], p->gap, p->rank, p->shape, 1);
     f.c.views[TOP_K_Y] = test_view(dtype, p->layout[1], p->gap, p->rank, results, 0);
     if (p->indices)
-        f.c.views[TOP_K_INDICES] =
-            test_view(TENON_DTYPE_I32, p->layout[2], p->gap, p->rank, results, 3);
+        f.c.views[TOP_K_INDICES] = test_view(p->k % 2 != 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                                             p->layout[2], p->gap, p->rank, results, 3);
     test_make(&f);
     test_fill_inputs(&f, TEST_EXACT, random);
     test_fill_keys(test_operand(&f, TOP_K_X), p->keys, random);

@@ -141,6 +141,14 @@ uint32_t tn_reduction_dtype(const tn_reduction_problem *p)
     return p->variant == REDUCTION_COUNT ? (uint32_t)TENON_DTYPE_F32 : p->dtype;
 }
 
+/* Returns true if the results are indices or numbers of elements in i64. */
+static bool has_wide_places(const tn_reduction_problem *p)
+{
+    const bool is_place =
+        p->variant == REDUCTION_COUNT || p->kind == REDUCTION_ARGMAX || p->kind == REDUCTION_ARGMIN;
+    return is_place && p->element_size[REDUCTION_Y] == sizeof(int64_t);
+}
+
 /* TENON_EXTREMUM distinguishes the two programs of tenon_reduce, so each has its own self-check. */
 const char *tn_reduction_options(const tn_reduction_problem *p, char text[TN_REDUCTION_OPTIONS])
 {
@@ -150,6 +158,8 @@ const char *tn_reduction_options(const tn_reduction_problem *p, char text[TN_RED
     if (p->variant != REDUCTION_PLAIN)
         used += snprintf(text + used, TN_REDUCTION_OPTIONS - (size_t)used,
                          " -DREDUCTION_VARIANT=%u", p->variant);
+    if (has_wide_places(p))
+        used += snprintf(text + used, TN_REDUCTION_OPTIONS - (size_t)used, " -DTENON_WIDE=1");
     if (p->variant == REDUCTION_COUNT)
         snprintf(text + used, TN_REDUCTION_OPTIONS - (size_t)used,
                  " -DCOUNT_SIZE=%u -DCOUNT_IS_REAL=%d",

@@ -40,6 +40,23 @@ static void exchange(tn_space *space, uint32_t a, uint32_t b)
     }
 }
 
+int64_t tn_space_of_two(const tenon_tensor *first, const tenon_tensor *second, tn_space *space)
+{
+    const int64_t elements = tenon_tensor_elements(first);
+    *space = (tn_space){.rank = first->rank, .views = 2};
+    memcpy(space->shape, first->shape, sizeof space->shape);
+    memcpy(space->stride[0], first->stride, sizeof first->stride);
+    if (second != NULL)
+        memcpy(space->stride[1], second->stride, sizeof second->stride);
+    if (elements == 0)
+        *space = (tn_space){.rank = 1, .views = 2};
+    else
+        tn_space_collapse(space);
+    if (space->rank == 0)
+        space->rank = (uint32_t)(space->shape[0] = 1);
+    return elements;
+}
+
 void tn_space_sort(tn_space *space, uint32_t by)
 {
     for (uint32_t i = 1; i < space->rank; i++)

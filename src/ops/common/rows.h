@@ -29,6 +29,11 @@ typedef struct tn_rows_problem {
 tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result);
 
+/* Fills in the space of two views of one shape, in row-major order and merged where possible; the
+ * second one may be NULL. Without dimensions or elements it has one dimension, of size 1 or 0.
+ * Returns the number of elements. */
+int64_t tn_space_of_two(const tenon_tensor *first, const tenon_tensor *second, tn_space *space);
+
 /* Sorts dimensions by decreasing stride of view `by`, if their order is free. More of them can then
  * be merged, and neighbors along the last one are neighbors in memory. */
 void tn_space_sort(tn_space *space, uint32_t by);

@@ -1,4 +1,4 @@
-/* Argument validation of tenon_compact, its problem and its family. */
+/* Argument validation of tenon_compact and tenon_masked_put, their problem and their families. */
 #include "ops/compact/internal.h"
 
 #include <inttypes.h>
@@ -15,6 +15,11 @@ static uint64_t compact_paths(const tn_problem *problem)
 
 const tn_family tn_compact_family = {
     .name = "compact", TN_SOLVERS(solvers), .awkward = tn_compact_awkward, .paths = compact_paths};
+
+const tn_family tn_masked_put_family = {.name = "masked_put",
+                                        TN_SOLVERS(solvers),
+                                        .awkward = tn_masked_put_awkward,
+                                        .paths = compact_paths};
 
 static tenon_status check_i32(const tn_call *call, uint32_t operand)
 {
@@ -38,15 +43,22 @@ static tenon_status check_presence(const tn_call *call)
     return TENON_OK;
 }
 
+static tenon_status check_mask(const tn_call *call)
+{
+    const tenon_tensor *mask = call->operands[COMPACT_MASK].view;
+    TN_TRY(tn_moved_check(call->caller, "mask", mask->dtype));
+    if (tenon_tensor_elements(mask) <= INT32_MAX)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_UNSUPPORTED,
+                   "%s: mask: number of elements is %" PRId64 ", must be at most %d", call->caller,
+                   tenon_tensor_elements(mask), INT32_MAX);
+}
+
 static tenon_status check_inputs(const tn_call *call)
 {
     const tenon_tensor *mask = call->operands[COMPACT_MASK].view;
     const tenon_tensor *x = call->operands[COMPACT_X].view;
-    TN_TRY(tn_moved_check(call->caller, "mask", mask->dtype));
-    if (tenon_tensor_elements(mask) > INT32_MAX)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: mask: number of elements is %" PRId64 ", must be at most %d",
-                       call->caller, tenon_tensor_elements(mask), INT32_MAX);
+    TN_TRY(check_mask(call));
     if (x == NULL)
         return TENON_OK;
     TN_TRY(tn_moved_check(call->caller, "x", x->dtype));
@@ -85,21 +97,10 @@ static tenon_status check_outputs(const tn_call *call)
     return TENON_OK;
 }
 
-/* Fills in the index space of the mask and x. An empty mask has no elements and rank 1. */
 static void fill_space(const tenon_tensor *mask, const tenon_tensor *x, compact_problem *p)
 {
-    tn_space space = {.rank = mask->rank, .views = COMPACT_INPUTS};
-    memcpy(space.shape, mask->shape, sizeof space.shape);
-    memcpy(space.stride[COMPACT_MASK], mask->stride, sizeof mask->stride);
-    if (x != NULL)
-        memcpy(space.stride[COMPACT_X], x->stride, sizeof x->stride);
-    p->elements = tenon_tensor_elements(mask);
-    if (p->elements > 0)
-        tn_space_collapse(&space);
-    else
-        memset(&space, 0, sizeof space);
-    if (space.rank == 0)
-        space.rank = (uint32_t)(space.shape[0] = 1);
+    tn_space space;
+    p->elements = tn_space_of_two(mask, x, &space);
     p->rank = space.rank;
     memcpy(p->shape, space.shape, sizeof p->shape);
     memcpy(p->stride, space.stride, sizeof p->stride);
@@ -118,6 +119,8 @@ tenon_status tn_compact_prepare(const void *given, tn_call *call, tn_problem *pr
     tn_problem_begin(&p->head, sizeof *p);
     fill_space(mask, x, p);
     p->mask_dtype = mask->dtype;
+    for (uint32_t v = 0; v < COMPACT_OPERANDS; v++)
+        p->operand[v] = v;
     p->capacity = y != NULL ? y->shape[0] : indices->shape[0];
     if (x != NULL) {
         p->flags |= COMPACT_HAS_X;
@@ -135,5 +138,32 @@ tenon_status tn_compact_prepare(const void *given, tn_call *call, tn_problem *pr
         memcpy(p->sizes, mask->shape, sizeof p->sizes);
     }
     *empty = false; /* count is written in any case */
+    return TENON_OK;
+}
+
+tenon_status tn_masked_put_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                   bool *empty)
+{
+    static const uint32_t operand[COMPACT_OPERANDS] = {PUT_MASK, PUT_Y, PUT_SOURCE, PUT_Y, PUT_Y};
+    const tenon_tensor *mask = call->operands[PUT_MASK].view;
+    const tenon_tensor *source = call->operands[PUT_SOURCE].view, *y = call->operands[PUT_Y].view;
+    compact_problem *p = (compact_problem *)problem;
+    (void)given;
+    TN_TRY(check_mask(call));
+    TN_TRY(tn_moved_check(call->caller, "y", y->dtype));
+    TN_TRY(tn_same_dtype_check(call->caller, "source", source, "y", y->dtype));
+    TN_TRY(tn_shape_check(call->caller, "y", y, mask->rank, mask->shape));
+    if (source->rank != 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: source: rank is %u, must be 1",
+                       call->caller, source->rank);
+    tn_problem_begin(&p->head, sizeof *p);
+    fill_space(mask, y, p);
+    p->mask_dtype = mask->dtype;
+    p->capacity = source->shape[0];
+    p->flags = COMPACT_HAS_X | COMPACT_PUTS;
+    p->size = (uint32_t)tenon_dtype_size(y->dtype);
+    p->step[0] = source->stride[0];
+    memcpy(p->operand, operand, sizeof p->operand);
+    *empty = tn_tensor_empty(y) || tn_tensor_empty(source);
     return TENON_OK;
 }

@@ -1,4 +1,4 @@
-/* The reference of compaction, and its awkward cases. Results are exact. */
+/* References of compaction and of a masked put, and their awkward cases. Results are exact. */
 #include "base/dtype.h"
 #include "check/awkward.h"
 #include "ops/compact/internal.h"
@@ -88,5 +88,44 @@ bool tn_compact_awkward(const tn_problem *problem, const tn_choice *choice, uint
     }
     if (p->flags & COMPACT_HAS_INDICES)
         c->views[COMPACT_INDICES] = tn_awkward_view(TENON_DTYPE_I32, rank, outputs, number == 1);
+    return true;
+}
+
+/* The table's old values are in y. */
+bool tn_masked_put_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
+{
+    const tenon_tensor *mask = v[PUT_MASK], *source = v[PUT_SOURCE], *y = v[PUT_Y];
+    double *chosen = tn_host_read(mask, mask->rank, mask->shape);
+    double *line = tn_host_read(source, 1, source->shape);
+    double *old = tn_host_read(y, y->rank, y->shape);
+    const bool whole = chosen != NULL && line != NULL && old != NULL;
+    int64_t from = 0;
+    (void)params;
+    for (int64_t i = 0; whole && i < tenon_tensor_elements(y); i++) {
+        const bool is_put = chosen[i] != 0 && from < source->shape[0];
+        results[i] = (tn_bounded){is_put ? line[from] : old[i], 0};
+        from += is_put;
+    }
+    free(chosen);
+    free(line);
+    free(old);
+    return whole;
+}
+
+/* Masks of one block, or of several; with enough elements, or with a few. */
+bool tn_masked_put_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                           tn_case *c)
+{
+    static const tenon_dtype types[] = {
+        [1] = TENON_DTYPE_U8, [2] = TENON_DTYPE_F16, [4] = TENON_DTYPE_I32, [8] = TENON_DTYPE_F64};
+    const compact_problem *p = (const compact_problem *)problem;
+    const int64_t shape[] = {3, tn_awkward_size(choice, 0, "size", 21), 5};
+    const int64_t source[] = {number == 0 ? 3 * 5 * shape[1] : 37};
+    if (number == 2)
+        return false;
+    tn_awkward_begin(c, &tn_operation_masked_put);
+    c->views[PUT_MASK] = tn_awkward_view((tenon_dtype)p->mask_dtype, 3, shape, number == 1);
+    c->views[PUT_SOURCE] = tn_awkward_view(types[p->size], 1, source, number == 1);
+    c->views[PUT_Y] = tn_awkward_view(types[p->size], 3, shape, number == 1);
     return true;
 }

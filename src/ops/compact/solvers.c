@@ -89,20 +89,20 @@ static tenon_status record(const char *caller, tn_recording *recording, const co
     const compact_layout *l = TN_LAYOUT(const compact_layout, choice);
     const uint32_t sizes[COMPACT_OPERANDS] = {
         (uint32_t)tenon_dtype_size((tenon_dtype)p->mask_dtype), p->size, p->size,
-        p->flags & COMPACT_HAS_INDICES ? (uint32_t)sizeof(int32_t) : 0, sizeof(int32_t)};
+        p->flags & COMPACT_HAS_INDICES ? (uint32_t)sizeof(int32_t) : 0,
+        p->flags & COMPACT_PUTS ? 0 : (uint32_t)sizeof(int32_t)};
     const compact_args args = args_of(p, l);
     tn_patch patches[COMPACT_OPERANDS + 1];
     uint32_t count = 0;
     for (int v = 0; v < COMPACT_OPERANDS; v++)
         if (sizes[v] != 0)
             patches[count++] = (tn_patch){
-                TN_PATCH_OFFSET, (uint16_t)v,
+                TN_PATCH_OFFSET, (uint16_t)p->operand[v],
                 (uint16_t)(offsetof(compact_args, offset) + (size_t)v * sizeof(tenon_i64)),
                 sizes[v]};
     if (l->blocks > 1)
         patches[count++] = (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE,
                                       offsetof(compact_args, workspace), sizeof(int32_t)};
-    launch->source = "compact/compact";
     launch->options = choice->options;
     launch->dimensions = 1;
     launch->local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
@@ -122,9 +122,16 @@ static tenon_status compact_launch(const char *caller, tn_recording *recording,
     /* Absent operands are neither read nor written. */
     const bool has_x = (p->flags & COMPACT_HAS_X) != 0;
     const bool has_indices = (p->flags & COMPACT_HAS_INDICES) != 0;
-    tn_launch counts = {
-        .kernel = "compact_counts", .operands = {COMPACT_MASK, TN_WORKSPACE}, .operand_count = 2};
-    tn_launch write = {.kernel = "compact_write",
+    tn_launch counts = {.source = "compact/compact",
+                        .kernel = "compact_counts",
+                        .operands = {COMPACT_MASK, TN_WORKSPACE},
+                        .operand_count = 2};
+    tn_launch put = {.source = "compact/put",
+                     .kernel = "compact_put",
+                     .operands = {PUT_MASK, PUT_Y, PUT_SOURCE, split ? TN_WORKSPACE : PUT_MASK},
+                     .operand_count = 4};
+    tn_launch write = {.source = "compact/compact",
+                       .kernel = "compact_write",
                        .operands = {COMPACT_MASK, has_x ? COMPACT_X : COMPACT_MASK,
                                     has_x ? COMPACT_Y : COMPACT_COUNT,
                                     has_indices ? COMPACT_INDICES : COMPACT_COUNT, COMPACT_COUNT,
@@ -132,7 +139,7 @@ static tenon_status compact_launch(const char *caller, tn_recording *recording,
                        .operand_count = COMPACT_OPERANDS + 1};
     if (split)
         TN_TRY(record(caller, recording, p, choice, &counts));
-    return record(caller, recording, p, choice, &write);
+    return record(caller, recording, p, choice, p->flags & COMPACT_PUTS ? &put : &write);
 }
 
 const tn_solver tn_compact_serial = {.name = "serial",

@@ -113,7 +113,8 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
     if (!tn_reduce_is_place(params->kind) && !tn_reduce_counts(params->kind))
         TN_TRY(tn_reduced_dtype_check(caller, name, view, x));
     else if (view->dtype != wanted &&
-             !(wanted == TENON_DTYPE_BOOL && view->dtype == TENON_DTYPE_U8))
+             !(wanted == TENON_DTYPE_BOOL && view->dtype == TENON_DTYPE_U8) &&
+             !(wanted == TENON_DTYPE_I32 && view->dtype == TENON_DTYPE_I64))
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be %s", caller, name,
                        tenon_dtype_string(view->dtype), tenon_dtype_string(wanted));
     return tn_reduced_shape_check(caller, name, view, x, axes);

@@ -254,6 +254,13 @@ void tn_reduce_fill(const void *params, const tenon_tensor *const *views, uint64
         tn_case_reals(views[REDUCE_X], 0.9375, 1.0625, seed);
 }
 
+static tenon_dtype result_type(const tn_reduction_problem *p, uint32_t kind)
+{
+    const tenon_dtype usual = tn_reduce_result(kind, (tenon_dtype)p->dtype);
+    const bool is_wide = p->element_size[REDUCTION_Y] == sizeof(int64_t);
+    return usual == TENON_DTYPE_I32 && is_wide ? TENON_DTYPE_I64 : usual;
+}
+
 bool tn_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        tn_case *c)
 {
@@ -273,6 +280,6 @@ bool tn_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     params->axes[1] = 3;
     c->views[REDUCE_X] = tn_reduction_awkward_view(dtype, number != 0, 1);
     for (uint32_t i = REDUCE_Y; i < c->operation->operand_count; i++)
-        c->views[i] = result_view(wide ? TENON_DTYPE_F32 : tn_reduce_result(kind, dtype));
+        c->views[i] = result_view(wide ? TENON_DTYPE_F32 : result_type(like, kind));
     return true;
 }

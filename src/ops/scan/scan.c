@@ -1,4 +1,5 @@
 /* Argument validation of tenon_scan, and its family. */
+#include "ops/common/values.h"
 #include "ops/scan/internal.h"
 
 _Static_assert((int)TENON_SCAN_SUM == SCAN_SUM && (int)TENON_SCAN_MIN == SCAN_MIN &&
@@ -28,8 +29,7 @@ tenon_status tn_scan_prepare(const void *given, tn_call *call, tn_problem *probl
     scan_problem *p = (scan_problem *)problem;
     uint32_t axis = 0;
     TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_SCAN_MIN, "tenon_scan_kind"));
-    if (x->dtype != TENON_DTYPE_I32)
-        TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_value_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_axis_check(caller, params->axis, x->rank, "x", &axis));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
     TN_TRY(tn_axis_shape_check(call, SCAN_Y, axis, x->shape[axis]));

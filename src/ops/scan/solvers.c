@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/stores.h"
+#include "ops/common/values.h"
 #include "ops/scan/internal.h"
 
 #include <stddef.h>
@@ -27,10 +28,7 @@ typedef struct scan_layout {
 
 static void scan_options(tenon_context *context, const scan_problem *p, tn_choice *choice)
 {
-    const bool is_integer = p->dtype == TENON_DTYPE_I32;
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s%s%s%s",
-                      is_integer ? TENON_DTYPE_F32 : p->dtype,
-                      is_integer ? " -DTENON_INTEGER=32" : "",
+    tn_choice_options(context, choice, "%s%s%s%s", tn_value_options(p->dtype),
                       context->device.is_cpu ? " -DTENON_VW=8" : "", tn_gpu_option(context),
                       choice->solver->parameter_count > 0 ? tn_stores_option(choice->values) : "");
 }
@@ -135,8 +133,7 @@ static tenon_status record(const char *caller, tn_recording *recording, const sc
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, SCAN_X, offsetof(scan_args, axis.offset[SCAN_X]), size},
         {TN_PATCH_OFFSET, SCAN_Y, offsetof(scan_args, axis.offset[SCAN_Y]), size},
-        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(scan_args, workspace),
-         (uint32_t)tn_acc_size(p->dtype)}};
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(scan_args, workspace), tn_value_size(p->dtype)}};
     scan_args args = {.pieces = l->pieces,
                       .length = l->length,
                       .each = l->each,

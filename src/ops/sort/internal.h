@@ -23,8 +23,8 @@ typedef struct sort_problem {
     uint32_t payload_size;        /* bytes of an element; 0: no payload */
     uint32_t operand[SORT_VIEWS]; /* number of each view among the operands; absent ones are those
                                      of x or y */
-    uint32_t reserved;
-    int64_t limit; /* sorted elements of a row that are written */
+    uint32_t wide;                /* 1: indices are i64 */
+    int64_t limit;                /* sorted elements of a row that are written */
     tn_axis_space space;
 } sort_problem;
 

@@ -33,7 +33,8 @@ static int64_t add_part(radix_layout *l, int64_t count, int64_t size)
 static bool are_contiguous(const sort_problem *p)
 {
     return p->limit == p->space.size && p->space.axis[SORT_Y] == 1 &&
-           ((p->flags & SORT_HAS_INDICES) == 0 || p->space.axis[SORT_INDICES] == 1);
+           ((p->flags & SORT_HAS_INDICES) == 0 ||
+            (p->space.axis[SORT_INDICES] == 1 && p->wide == 0));
 }
 
 static radix_layout layout_of(tenon_context *context, const sort_problem *p)

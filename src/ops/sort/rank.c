@@ -22,9 +22,10 @@ typedef struct rank_layout {
 
 void tn_sort_options(tenon_context *context, const sort_problem *p, tn_choice *choice)
 {
-    tn_choice_options(context, choice, "-DTENON_KEY=%u%s%s",
+    tn_choice_options(context, choice, "-DTENON_KEY=%u%s%s%s",
                       (unsigned)tenon_dtype_size((tenon_dtype)p->dtype), tn_gpu_option(context),
-                      choice->solver->parameter_count > 0 ? tn_stores_option(choice->values) : "");
+                      choice->solver->parameter_count > 0 ? tn_stores_option(choice->values) : "",
+                      p->wide != 0 ? " -DTENON_WIDE=1" : "");
 }
 
 /* Sets the rule by which keys.clh makes keys of a type's bits. */
@@ -74,8 +75,8 @@ tenon_status tn_sort_record(const char *caller, tn_recording *recording, const s
                             const tn_choice *choice, int64_t items, tn_launch *launch)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const uint32_t sizes[SORT_VIEWS] = {size, size, sizeof(int32_t), p->payload_size,
-                                        p->payload_size};
+    const uint32_t index = p->wide != 0 ? sizeof(int64_t) : sizeof(int32_t);
+    const uint32_t sizes[SORT_VIEWS] = {size, size, index, p->payload_size, p->payload_size};
     const uint32_t present[SORT_VIEWS] = {1, 1, p->flags & SORT_HAS_INDICES,
                                           p->flags & SORT_HAS_PAYLOAD, p->flags & SORT_HAS_PAYLOAD};
     tn_patch patches[SORT_VIEWS + 1];

@@ -117,6 +117,11 @@ void tn_sort_fill_valid(const void *params, const tenon_tensor *const *v, uint64
     }
 }
 
+static tenon_dtype index_type(const sort_problem *p)
+{
+    return p->wide != 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32;
+}
+
 /* A call of tenon_sort or tenon_top_k with the operands and the order of a problem. `shape` is that
  * of x, whose axis is the middle one. */
 static void sort_case(const sort_problem *p, const int64_t shape[3], bool gaps, tn_case *c)
@@ -130,7 +135,7 @@ static void sort_case(const sort_problem *p, const int64_t shape[3], bool gaps, 
     params->flags = p->descending;
     c->views[SORT_CALL_X] = c->views[SORT_CALL_Y] = tn_awkward_view(dtype, 3, shape, gaps);
     if ((p->flags & SORT_HAS_INDICES) != 0)
-        c->views[SORT_CALL_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 3, shape, gaps);
+        c->views[SORT_CALL_INDICES] = tn_awkward_view(index_type(p), 3, shape, gaps);
     if (p->payload_size != 0)
         c->views[SORT_CALL_PAYLOAD] = c->views[SORT_CALL_MOVED] =
             tn_awkward_view(payloads[p->payload_size], 3, shape, gaps);
@@ -147,7 +152,7 @@ static void top_k_case(const sort_problem *p, const int64_t shape[3], bool gaps,
     c->views[TOP_K_X] = tn_awkward_view(dtype, 3, shape, gaps);
     c->views[TOP_K_Y] = tn_awkward_view(dtype, 3, results, gaps);
     if ((p->flags & SORT_HAS_INDICES) != 0)
-        c->views[TOP_K_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 3, results, gaps);
+        c->views[TOP_K_INDICES] = tn_awkward_view(index_type(p), 3, results, gaps);
 }
 
 /* Rows that CPUs keep in private memory, longer ones, and for the radix sort contiguous ones of

@@ -29,9 +29,9 @@ static tenon_status check_search(const tn_call *call)
     const char *caller = call->caller;
     TN_TRY(tn_moved_check(caller, "sorted", sorted->dtype));
     TN_TRY(tn_same_dtype_check(caller, "values", values, "sorted", sorted->dtype));
-    if (indices->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", caller,
-                       tenon_dtype_string(indices->dtype));
+    if (indices->dtype != TENON_DTYPE_I32 && indices->dtype != TENON_DTYPE_I64)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32 or i64",
+                       caller, tenon_dtype_string(indices->dtype));
     if (sorted->rank == 0 || values->rank == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is 0, must be at least 1",
                        caller, sorted->rank == 0 ? "sorted" : "values");
@@ -59,6 +59,7 @@ tenon_status tn_search_sorted_prepare(const void *given, tn_call *call, tn_probl
     p->dtype = sorted->dtype;
     p->flags = params->flags & TENON_SEARCH_RIGHT ? SORT_RIGHT : 0;
     p->flags |= SORT_HAS_INDICES;
+    p->wide = call->operands[SEARCH_INDICES].view->dtype == TENON_DTYPE_I64;
     p->limit = values->shape[axis];
     for (uint32_t v = 0; v < SEARCH_OPERANDS; v++)
         p->operand[v] = v;

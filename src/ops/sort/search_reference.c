@@ -78,6 +78,7 @@ bool tn_search_sorted_awkward(const tn_problem *problem, const tn_choice *choice
         p->flags & SORT_RIGHT ? TENON_SEARCH_RIGHT : 0;
     c->views[SEARCH_SORTED] = tn_awkward_view((tenon_dtype)p->dtype, 2, sorted, number == 1);
     c->views[SEARCH_VALUES] = tn_awkward_view((tenon_dtype)p->dtype, 2, values, number == 1);
-    c->views[SEARCH_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 2, values, number == 1);
+    c->views[SEARCH_INDICES] =
+        tn_awkward_view(p->wide != 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32, 2, values, number == 1);
     return true;
 }

@@ -27,8 +27,8 @@ static tenon_status check_indices(const tn_call *call, uint32_t operand, const t
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: x: axis %u has size %" PRId64 ", must be at most %d", call->caller,
                        axis, x->shape[axis], INT32_MAX);
-    if (indices != NULL && indices->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32",
+    if (indices != NULL && indices->dtype != TENON_DTYPE_I32 && indices->dtype != TENON_DTYPE_I64)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32 or i64",
                        call->caller, tenon_dtype_string(indices->dtype));
     return TENON_OK;
 }
@@ -62,8 +62,10 @@ static void make_problem(const tn_call *call, const uint32_t operand[SORT_VIEWS]
     }
     p->dtype = views[SORT_X]->dtype;
     p->descending = descending;
-    if (views[SORT_INDICES] != NULL)
+    if (views[SORT_INDICES] != NULL) {
         p->flags |= SORT_HAS_INDICES;
+        p->wide = views[SORT_INDICES]->dtype == TENON_DTYPE_I64;
+    }
     if (views[SORT_PAYLOAD] != NULL) {
         p->flags |= SORT_HAS_PAYLOAD;
         p->payload_size = (uint32_t)tenon_dtype_size(views[SORT_PAYLOAD]->dtype);

@@ -1,0 +1,31 @@
+/* Common parts of the solvers of tenon_segment_reduce and of its gradient. */
+#ifndef TN_OPS_SEGMENT_LAUNCH_H
+#define TN_OPS_SEGMENT_LAUNCH_H
+
+#include "ops/segment/internal.h"
+
+/* The division of a launch: lanes and chunks of the columns; segments or rows per work-item, and
+ * the number of work-items. */
+typedef struct segment_layout {
+    int64_t lanes, chunks, each, items;
+    int64_t expanded; /* bytes of the workspace for a row of each position */
+} segment_layout;
+
+/* Returns the number of columns. */
+int64_t tn_segment_columns(const segment_problem *p);
+
+/* Sets a layout for `count` segments or rows, each of which has `work` elements in a column. */
+void tn_segment_lay_out(const tenon_context *context, const segment_problem *p, int64_t count,
+                        double work, segment_layout *l);
+
+/* Returns the arguments that follow from the problem and the layout. */
+segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *l);
+
+/* Records a launch, whose source, kernel and memory operands are set: `from`, the lists and `to`,
+ * of which the operand `rows` holds x or dx. Absent lists are replaced by `from`. */
+tenon_status tn_segment_record(const char *caller, tn_recording *recording,
+                               const segment_problem *p, const tn_choice *choice,
+                               segment_args *args, const segment_layout *l, uint16_t from,
+                               uint16_t to, bool is_backward, const char *kernel);
+
+#endif

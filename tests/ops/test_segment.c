@@ -1,0 +1,244 @@
+/* Tests tenon_segment_reduce and tenon_segment_reduce_backward against their references: every kind
+ * and type, offsets, numbers and equal lengths, with and without indices and weights, any strides;
+ * empty segments, a single one; NaN and infinity; the gradient by finite differences; invalid
+ * input.
+ */
+#include "fixture.h"
+#include "quick.h"
+
+#include "base/dtype.h"
+#include "ops/registry.h"
+#include "ops/segment/internal.h"
+
+#include <math.h>
+
+typedef enum segment_form { BY_OFFSET, BY_ID, BY_LENGTH, SEGMENT_FORMS } segment_form;
+
+typedef struct segment_case {
+    uint32_t kind;
+    segment_form form;
+    bool indices, weights;
+    tenon_dtype index_type;
+    int64_t segments, rows, positions; /* positions are used with indices */
+    uint32_t rank;
+    int64_t columns[TENON_MAX_RANK]; /* from dimension 1 on */
+    test_layout layout[SEGMENT_OPERANDS];
+    bool gap;
+    int64_t offset;
+} segment_case;
+
+static void begin(test_fixture *f, const segment_case *p, tenon_dtype dtype, bool is_backward)
+{
+    const int64_t positions[] = {p->indices ? p->positions : p->rows};
+    const int64_t list[] = {p->form == BY_ID ? positions[0] : p->segments + 1};
+    const uint32_t rows = is_backward ? SEGMENT_DX : SEGMENT_X,
+                   results = is_backward ? SEGMENT_DY : SEGMENT_Y;
+    int64_t x[TENON_MAX_RANK], y[TENON_MAX_RANK];
+    for (uint32_t d = 0; d < p->rank; d++)
+        x[d] = y[d] = p->columns[d];
+    x[0] = p->rows;
+    y[0] = p->segments;
+    test_begin(f,
+               is_backward ? &tn_operation_segment_reduce_backward : &tn_operation_segment_reduce);
+    test_params(f, tenon_segment_params)->kind = p->kind;
+    test_params(f, tenon_segment_params)->flags = p->form == BY_ID ? TENON_SEGMENT_IDS : 0;
+    f->c.views[rows] = test_view(dtype, p->layout[0], p->gap, p->rank, x, p->offset);
+    f->c.views[results] = test_view(dtype, p->layout[4], p->gap, p->rank, y, p->offset + 1);
+    if (p->indices)
+        f->c.views[SEGMENT_INDICES] =
+            test_view(p->index_type, p->layout[1], p->gap, 1, positions, 2);
+    if (p->weights)
+        f->c.views[SEGMENT_WEIGHTS] = test_view(dtype, p->layout[2], p->gap, 1, positions, 3);
+    if (p->form != BY_LENGTH)
+        f->c.views[SEGMENT_SEGMENTS] =
+            test_view(TENON_DTYPE_I32, p->layout[3], p->gap, 1, list, p->offset);
+}
+
+static void check(const segment_case *p, tenon_dtype dtype, bool is_backward, test_random *random,
+                  test_extent extent)
+{
+    test_fixture f;
+    begin(&f, p, dtype, is_backward);
+    test_run_fixture(&f, TEST_BOUND, extent, random);
+}
+
+/* Draws a problem in which weights and kind fit the type. */
+static segment_case draw(test_random *random, tenon_dtype dtype, bool is_backward)
+{
+    segment_case p = {.kind = (uint32_t)test_between(random, 0, TENON_SEGMENT_MEAN),
+                      .form = (segment_form)test_between(random, 0, SEGMENT_FORMS - 1),
+                      .indices = test_one_in(random, 2),
+                      .index_type = test_one_in(random, 3) ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                      .segments = test_between(random, test_one_in(random, 20) ? 0 : 1, 30),
+                      .rank = (uint32_t)test_between(random, 1, 4),
+                      .gap = test_one_in(random, 2),
+                      .offset = test_between(random, 0, 7)};
+    if (is_backward)
+        p.kind = test_one_in(random, 2) ? TENON_SEGMENT_MEAN : TENON_SEGMENT_SUM;
+    if (!tn_dtype_is_float(dtype))
+        p.kind %= TENON_SEGMENT_MEAN;
+    p.weights = tn_dtype_is_float(dtype) && test_one_in(random, 2) &&
+                (p.kind == TENON_SEGMENT_SUM || p.kind == TENON_SEGMENT_MEAN);
+    const int64_t each = test_between(random, 0, 20);
+    p.positions = p.segments * each + (p.form != BY_LENGTH ? test_between(random, 0, 5) : 0);
+    p.rows = p.indices ? test_between(random, 1, 40) : p.positions;
+    for (uint32_t d = 1; d < p.rank; d++)
+        p.columns[d] = test_between(random, 1, p.rank < 3 ? 40 : 5);
+    for (int v = 0; v < SEGMENT_OPERANDS; v++)
+        p.layout[v] = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    return p;
+}
+
+static tenon_dtype type_of(int number)
+{
+    static const tenon_dtype integers[] = {TENON_DTYPE_I32, TENON_DTYPE_I64, TENON_DTYPE_U32};
+    return number % 3 == 2 ? integers[number / 3 % 3] : test_float_type((uint32_t)number);
+}
+
+TEST(random_problems)
+{
+    test_random random = test_random_for(881);
+    for (int n = test_problems(80); n > 0; n--) {
+        const segment_case p = draw(&random, type_of(n), false);
+        check(&p, type_of(n), false, &random, test_one_in(&random, 2) ? TEST_ALL : TEST_ONCE);
+    }
+}
+
+TEST(random_gradients)
+{
+    test_random random = test_random_for(882);
+    for (int n = test_problems(60); n > 0; n--) {
+        const segment_case p = draw(&random, test_float_type((uint32_t)n), true);
+        check(&p, test_float_type((uint32_t)n), true, &random,
+              test_one_in(&random, 2) ? TEST_ALL : TEST_ONCE);
+    }
+}
+
+/* Segments longer than a block, of one column and of several. */
+TEST(long_segments)
+{
+    test_random random = test_random_for(883);
+    for (uint32_t n = 0; n < 10; n++) {
+        const segment_case p = {.kind = n % 5,
+                                .form = (segment_form)(n % 3),
+                                .segments = 3,
+                                .rows = 3 * (2 * SCAN_BLOCK + (int64_t)n),
+                                .rank = n < 5 ? 1 : 2,
+                                .columns = {0, 9},
+                                .offset = n};
+        check(&p, n % 5 == TENON_SEGMENT_MEAN ? TENON_DTYPE_F32 : type_of((int)n), false, &random,
+              TEST_ALL);
+    }
+}
+
+/* Small integers, whose sums are exact. */
+TEST(exact_sums)
+{
+    test_random random = test_random_for(884);
+    for (uint32_t n = 0; n < 8; n++) {
+        const segment_case p = {.form = (segment_form)(n % 3),
+                                .indices = n % 2 == 0,
+                                .weights = n % 4 == 0,
+                                .index_type = TENON_DTYPE_I32,
+                                .segments = 20,
+                                .rows = 100,
+                                .positions = 100,
+                                .rank = 2,
+                                .columns = {0, 17}};
+        test_fixture f;
+        begin(&f, &p, test_float_type(n / 2), n % 2 == 0);
+        test_run_fixture(&f, TEST_EXACT, TEST_ALL, &random);
+    }
+}
+
+TEST(known_values)
+{
+    TEST_KNOWN("segment_reduce x=f32:5x1 segments=i32:5 y=f32:4x1", (const float[]){1, 2, 4, 8, 16},
+               NULL, NULL, (const float[]){0, 1, 1, 4, 5}, (const float[]){1, 0, 14, 16});
+    TEST_KNOWN("segment_reduce x=f32:3x2 indices=i32:4 weights=f32:4 segments=i32:4 y=f32:3x2 "
+               "flags=1 kind=mean",
+               (const float[]){1, 2, 3, 4, 5, 6}, (const float[]){2, 0, -1, 1},
+               (const float[]){1, 3, 100, 2}, (const float[]){0, 0, 2, 2},
+               (const float[]){4, 6, 0, 0, 6, 8});
+    TEST_KNOWN("segment_reduce x=f32:4 y=f32:2 kind=max", (const float[]){1, 3, NAN, 2}, NULL, NULL,
+               NULL, (const float[]){3, NAN});
+    TEST_KNOWN("segment_reduce x=f32:2 segments=i32:3 y=f32:2 kind=min", (const float[]){1, -0.0F},
+               NULL, NULL, (const float[]){0, 0, 2}, (const float[]){INFINITY, 0});
+    TEST_KNOWN("segment_reduce_backward dy=f32:2x2 indices=i32:4 segments=i32:3 dx=f32:3x2 "
+               "kind=mean",
+               (const float[]){2, 4, 6, 8}, (const float[]){1, 1, 9, 0}, NULL,
+               (const float[]){0, 3, 4}, (const float[]){6, 8, 2, 4, 0, 0});
+}
+
+/* The gradient of the first output with respect to x, by finite differences. */
+TEST(gradient)
+{
+    test_random random = test_random_for(885);
+    for (uint32_t n = 0; n < 4; n++) {
+        const segment_case p = {.kind = n % 2 == 0 ? TENON_SEGMENT_SUM : TENON_SEGMENT_MEAN,
+                                .form = n < 2 ? BY_OFFSET : BY_ID,
+                                .indices = true,
+                                .weights = true,
+                                .index_type = TENON_DTYPE_I32,
+                                .segments = 4,
+                                .rows = 5,
+                                .positions = 12,
+                                .rank = 2,
+                                .columns = {0, 3}};
+        test_fixture y, dx;
+        begin(&y, &p, TENON_DTYPE_F64, false);
+        begin(&dx, &p, TENON_DTYPE_F64, true);
+        test_fill_gradients(&y, &dx, &random);
+        test_check_gradients(&y, &dx, 1e-7, 1e-6);
+    }
+}
+
+/* Sizes around 2^24, one segment and many; only in the full test. */
+TEST(large)
+{
+    test_random random = test_random_for(886);
+    for (int64_t n = quick_is_on() ? 2 : -1; n <= 1; n++) {
+        const segment_case p = {.form = n < 0 ? BY_LENGTH : BY_ID,
+                                .segments = n < 0 ? 1 : 1000000,
+                                .rows = (INT64_C(1) << 24) + n,
+                                .rank = 1};
+        check(&p, TENON_DTYPE_F32, false, &random, TEST_ONCE);
+    }
+}
+
+TEST(bad_input)
+{
+    static const test_refusal refusals[] = {
+        {.line = "segment_reduce x=f32:4x5 segments=i32:3 y=f32:2x5 kind=5", .text = "kind is 5"},
+        {.line = "segment_reduce x=f32: segments=i32:1 y=f32:", .text = "rank is 0"},
+        {.line = "segment_reduce x=f32:4x5 segments=i32:3 y=f32:2x6", .text = "y: shape is 2x6"},
+        {.line = "segment_reduce x=f32:4x5 segments=i32:2 y=f32:2x5",
+         .text = "segments: size is 2, must be 3"},
+        {.line = "segment_reduce x=f32:4x5 segments=i32:3 y=f32:2x5 flags=1",
+         .text = "segments: size is 3, must be 4"},
+        {.line = "segment_reduce x=f32:4x5 y=f32:2x5 flags=1", .text = "segments: are absent"},
+        {.line = "segment_reduce x=f32:5x4 y=f32:2x4", .text = "must divide"},
+        {.line = "segment_reduce x=f32:4x5 weights=f32:5 y=f32:2x5", .text = "weights: size is 5"},
+        {.line = "segment_reduce x=f32:4x5 weights=f32:4 y=f32:2x5 kind=max",
+         .text = "weights: are present"},
+        {.line = "segment_reduce x=f32:4x5 indices=i32:2x2 y=f32:2x5",
+         .text = "indices: rank is 2"},
+        {.line = "segment_reduce x=i32:4x5 y=i32:2x5 kind=mean",
+         .text = "x: type is i32",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce x=u8:4x5 y=u8:2x5",
+         .text = "x: type",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce x=f32:4x5 segments=i64:3 y=f32:2x5",
+         .text = "segments: type is i64",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce_backward dy=f32:2x5 segments=i32:3 dx=f32:4x5 kind=max",
+         .text = "kind is max",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce_backward dy=f32:2x5 segments=i32:3 dx=f32:4x6",
+         .text = "dy: shape is 2x5"},
+        {.line = "segment_reduce_backward/sorted dy=f32:2x5 segments=i32:3 dx=f32:4x5",
+         .text = "no indices",
+         .status = TENON_ERROR_UNSUPPORTED}};
+    TEST_REFUSE(refusals);
+}
