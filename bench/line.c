@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Makes the operands, with values that the operation allows. */
-static bool make_operands(bench_session *session, bench_line *l)
+static bool make_operands(bench_session *session, int64_t limit, bench_line *l)
 {
     const tn_case *c = &l->text;
     const tenon_tensor *host[TN_MAX_OPERANDS] = {NULL};
@@ -21,18 +21,22 @@ static bool make_operands(bench_session *session, bench_line *l)
     if (c->operation->fill_valid == NULL)
         return true;
     c->operation->fill_valid(c->params.bytes, host, &seed);
+    for (uint32_t i = 0; i < c->operation->operand_count && limit > 0; i++)
+        if (host[i] != NULL && strcmp(c->operation->operands[i].name, "indices") == 0)
+            tn_case_integers(host[i], 0, limit - 1, &seed);
     for (uint32_t i = 0; i < c->operation->operand_count; i++)
         if (host[i] != NULL && !BENCH_WELL(tn_mirror_upload(session->stream, &l->mirrors[i])))
             return false;
     return true;
 }
 
-bool bench_line_make(bench_session *session, const char *text, tenon_dtype dtype, bench_line *line)
+bool bench_line_make(bench_session *session, const char *text, tenon_dtype dtype, int64_t limit,
+                     bench_line *line)
 {
     return BENCH_WELL(tn_case_parse_line(text, dtype, &line->text)) &&
            BENCH_WELL(tn_case_plan(session->context, &line->text, session->options->solver,
                                    &line->plan)) &&
-           make_operands(session, line);
+           make_operands(session, limit, line);
 }
 
 void bench_line_destroy(bench_line *line)

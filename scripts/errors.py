@@ -9,6 +9,7 @@ prints a table. --test and --program select some of them. --add adds the results
 with different seeds add up. Without arguments, writes the table in docs/errors.md from that file. Fails if a test fails.
 """
 import argparse
+import fcntl
 import json
 import os
 import re
@@ -88,6 +89,16 @@ def measured():
     return json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
 
 
+def keep(found):
+    """Adds results to those that were kept. Several runs may do so at the same time."""
+    with open(MEASURED, "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        text = MEASURED.read_text(encoding="utf-8")
+        total = json.loads(text) if text else {}
+        add(total, found)
+        MEASURED.write_text(json.dumps(total, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def written(text):
     """Returns the page with the table of the measured errors, and the operations that have none."""
     before, _, rest = text.partition(BEGIN)
@@ -113,9 +124,7 @@ def main():
     found, failed = measure(given.build, given.problems, given.test, given.program)
     print("".join(table(found)))
     if given.add:
-        total = measured()
-        add(total, found)
-        MEASURED.write_text(json.dumps(total, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        keep(found)
     if failed:
         sys.exit("errors: these tests failed: " + ", ".join(failed))
 

@@ -68,6 +68,14 @@ static void put_line(char *text, const char *from, int64_t size)
     text[used < TN_CASE_TEXT_SIZE ? used : TN_CASE_TEXT_SIZE - 1] = '\0';
 }
 
+/* Returns the limit of the indices, or 0. */
+static int64_t limit_of(const bench_listed_call *call, int64_t size)
+{
+    if (call->limit == NULL)
+        return 0;
+    return *call->limit == 'N' ? size : *call->limit == 'R' ? size / ROW : atoll(call->limit);
+}
+
 bench_call bench_call_of(const bench_line *line, const char *name)
 {
     const tn_operation *operation = line->text.operation;
@@ -110,7 +118,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->destroy = destroy;
     bench->verify = verify;
     put_line(text, o->line, size_of(suite, number));
-    if (!bench_line_make(session, text, dtype, &l->line))
+    if (!bench_line_make(session, text, dtype, limit_of(o, size_of(suite, number)), &l->line))
         return false;
     bench_line_describe(&l->line, bench);
     bench->bytes = bench_line_bytes(&l->line, o->picked);

@@ -13,6 +13,7 @@ typedef struct bench_listed_call {
     const char *numpy;  /* the same in NumPy (bench_call); NULL: none */
     bool by_rows;       /* as in bench_call */
     const char *picked; /* operand of which only as many elements are read as the result has */
+    const char *limit;  /* limit of the operand "indices": N, R or a number; NULL: none */
 } bench_listed_call;
 
 typedef struct bench_call_suite {

@@ -92,7 +92,7 @@ static bool add_real(bench_session *session, pass *p, bench_way *way)
     char text[TN_CASE_TEXT_SIZE];
     put_line(text, &p->shape, false);
     *way = (bench_way){"tenon-f32", call, false, &p->real, NULL, NULL, NULL};
-    return bench_line_make(session, text, TENON_DTYPE_F32, &p->real);
+    return bench_line_make(session, text, TENON_DTYPE_F32, 0, &p->real);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -107,7 +107,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->destroy = destroy;
     bench->verify = verify;
     put_line(text, &p->shape, true);
-    if (!bench_line_make(session, text, dtype, &p->whole))
+    if (!bench_line_make(session, text, dtype, 0, &p->whole))
         return false;
     bench_line_describe(&p->whole, bench);
     bench->operations = bench_conv_operations(&p->shape);

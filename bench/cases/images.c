@@ -3,7 +3,7 @@
 
 #define IMAGE(name, line)                                                                          \
     {                                                                                              \
-        name, line, NULL, false, NULL                                                              \
+        name, line, NULL, false, NULL, NULL                                                        \
     }
 
 static const bench_listed_call calls[] = {

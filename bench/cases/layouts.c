@@ -165,7 +165,7 @@ static bool make_layout(bench_session *session, const named *o, const int64_t *s
 {
     char text[TN_CASE_TEXT_SIZE];
     put_line(text, o->line, shape, channels_last);
-    return bench_line_make(session, text, dtype, line);
+    return bench_line_make(session, text, dtype, 0, line);
 }
 
 static bool add_first(bench_session *session, const named *o, const int64_t *shape,

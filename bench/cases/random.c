@@ -2,16 +2,17 @@
 #include "calls.h"
 
 static const bench_listed_call calls[] = {
-    {"uniform", "random y=T:$N", "random.random(out=y, dtype=y.dtype)", true, NULL},
+    {"uniform", "random y=T:$N", "random.random(out=y, dtype=y.dtype)", true, NULL, NULL},
     {"normal", "random y=T:$N kind=normal", "random.standard_normal(out=y, dtype=y.dtype)", true,
-     NULL},
+     NULL, NULL},
     {"bernoulli", "bernoulli p=T:$N y=T:$N",
-     "np.less(random.random(len(p), dtype=p.dtype), p, out=y, casting='unsafe')", true, NULL},
+     "np.less(random.random(len(p), dtype=p.dtype), p, out=y, casting='unsafe')", true, NULL, NULL},
     {"dropout", "dropout x=T:$N y=T:$N probability=0.5",
      "np.multiply(x, random.random(len(x), dtype=x.dtype) >= 0.5, out=y); np.multiply(y, 2, out=y)",
-     true, NULL},
-    {"categorical", "categorical x=T:$Rx1024 y=i32:$R", NULL, true, NULL},
-    {"permutation", "permutation y=i32:$N", "y[...] = random.permutation(len(y))", false, NULL},
+     true, NULL, NULL},
+    {"categorical", "categorical x=T:$Rx1024 y=i32:$R", NULL, true, NULL, NULL},
+    {"permutation", "permutation y=i32:$N", "y[...] = random.permutation(len(y))", false, NULL,
+     NULL},
 };
 static const int64_t sizes[] = {1 << 16, 1 << 20, 1 << 24};
 

@@ -1,5 +1,6 @@
 """Calls in NumPy, for network.py."""
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy
@@ -54,7 +55,7 @@ def seconds_of(run):
 
 def numpy_call(call, source):
     """Returns a function that runs the fastest variant of a call, and NumPy's version with the number of threads."""
-    numpy.seterr(all="ignore")
+    warnings.simplefilter("ignore")  # of values outside the domain of a function
     arrays = {operand["name"]: read(operand, source) for operand in call["operands"]}
     variants = []
     for statement in call["statement"].split(" | "):

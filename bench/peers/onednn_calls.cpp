@@ -166,7 +166,7 @@ const struct {
     {"exp", make_function, algorithm::eltwise_exp},
     {"log", make_function, algorithm::eltwise_log},
     {"tanh", make_function, algorithm::eltwise_tanh},
-    {"max", make_binary, algorithm::binary_max},
+    {"maximum", make_binary, algorithm::binary_max},
     {"sum", make_reduction, algorithm::reduction_sum},
     {"max", make_reduction, algorithm::reduction_max},
     {"norm", make_reduction, algorithm::reduction_norm_lp_sum},
@@ -198,12 +198,9 @@ void make_conv(work &w, const bench_conv_shape &s, const bench_call *c)
 
 extern "C" bool bench_onednn_call(const bench_call *c, bench_way *way)
 {
-    for (const auto &k : known) {
-        const bool is_binary = find(c, "a") != nullptr;
-        if (std::string(k.name) == c->name && is_binary == (k.make == make_binary) &&
-            c->operand[0].host.dtype == TENON_DTYPE_F32)
+    for (const auto &k : known)
+        if (std::string(k.name) == c->name && c->operand[0].host.dtype == TENON_DTYPE_F32)
             return build("onednn", way, {{nullptr, [=](work &w) { k.make(w, c, k.kind); }}});
-    }
     return false;
 }
 
