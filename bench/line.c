@@ -46,18 +46,20 @@ void bench_line_destroy(bench_line *line)
     tenon_plan_release(line->plan);
 }
 
-bool bench_line_run(const bench_line *line, tenon_stream *stream)
+bool bench_line_run(void *data, tenon_stream *stream, int turn)
 {
+    const bench_line *line = data;
     const uint32_t count = line->text.operation->operand_count;
     tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
+    (void)turn;
     for (uint32_t i = 0; i < count; i++)
         memories[i] = line->mirrors[i].device.memory;
     return BENCH_WELL(tenon_plan_run(stream, line->plan, memories, count, NULL));
 }
 
-bool bench_line_verify(const bench_line *line, tenon_stream *stream, double *error_over_bound,
-                       char why[256])
+bool bench_line_verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
+    const bench_line *line = data;
     tn_case_result result;
     memset(&result, 0, sizeof result);
     if (!BENCH_WELL(tn_case_run(stream, &line->text, &result)))

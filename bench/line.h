@@ -21,12 +21,10 @@ bool bench_line_make(bench_session *session, const char *text, tenon_dtype dtype
                      bench_line *line);
 void bench_line_destroy(bench_line *line);
 
-/* Runs the plan. */
-bool bench_line_run(const bench_line *line, tenon_stream *stream);
-
-/* Repeats the call on other values, and compares all of its results with the reference. */
-bool bench_line_verify(const bench_line *line, tenon_stream *stream, double *error_over_bound,
-                       char why[256]);
+/* Functions for a bench_way and a bench_case whose data begin with a bench_line: run the plan;
+ * repeat the call on other values, and compare all of its results with the reference. */
+bool bench_line_run(void *data, tenon_stream *stream, int turn);
+bool bench_line_verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256]);
 
 /* Returns the bytes that the call must read and write at least: each element of its operands once.
  * Of the operand `picked` (NULL: none) it reads only as many elements as its result has. */

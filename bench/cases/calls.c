@@ -10,7 +10,7 @@
 #define ROW 1024
 
 typedef struct listed {
-    bench_line line;
+    bench_line line; /* the first member */
     bench_call peer;
 } listed;
 
@@ -88,17 +88,6 @@ bench_call bench_call_of(const bench_line *line, const char *name)
     return call;
 }
 
-static bool call(void *data, tenon_stream *stream, int turn)
-{
-    (void)turn;
-    return bench_line_run(&((listed *)data)->line, stream);
-}
-
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
-{
-    return bench_line_verify(&((listed *)data)->line, stream, error_over_bound, why);
-}
-
 static void destroy(bench_case *bench)
 {
     listed *l = bench->tenon.data;
@@ -114,9 +103,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     listed *l = calloc(1, sizeof *l);
     if (l == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", call, false, l, NULL, NULL, NULL};
+    bench->tenon = (bench_way){"tenon", bench_line_run, false, l, NULL, NULL, NULL};
     bench->destroy = destroy;
-    bench->verify = verify;
+    bench->verify = bench_line_verify;
     put_line(text, o->line, size_of(suite, number));
     if (!bench_line_make(session, text, dtype, limit_of(o, size_of(suite, number)), &l->line))
         return false;

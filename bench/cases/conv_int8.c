@@ -68,17 +68,6 @@ static void put_line(char text[TN_CASE_TEXT_SIZE], const bench_conv_shape *s, bo
              s->s, y, s->stride, s->stride, s->pad, s->pad, s->pad, s->pad);
 }
 
-static bool call(void *data, tenon_stream *stream, int turn)
-{
-    (void)turn;
-    return bench_line_run(data, stream);
-}
-
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
-{
-    return bench_line_verify(data, stream, error_over_bound, why);
-}
-
 static void destroy(bench_case *bench)
 {
     pass *p = bench->tenon.data;
@@ -91,7 +80,7 @@ static bool add_real(bench_session *session, pass *p, bench_way *way)
 {
     char text[TN_CASE_TEXT_SIZE];
     put_line(text, &p->shape, false);
-    *way = (bench_way){"tenon-f32", call, false, &p->real, NULL, NULL, NULL};
+    *way = (bench_way){"tenon-f32", bench_line_run, false, &p->real, NULL, NULL, NULL};
     return bench_line_make(session, text, TENON_DTYPE_F32, 0, &p->real);
 }
 
@@ -103,9 +92,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     (void)suite;
     if (p == NULL || !shape_of(number, &p->shape))
         return false;
-    bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL, NULL};
+    bench->tenon = (bench_way){"tenon", bench_line_run, false, p, NULL, NULL, NULL};
     bench->destroy = destroy;
-    bench->verify = verify;
+    bench->verify = bench_line_verify;
     put_line(text, &p->shape, true);
     if (!bench_line_make(session, text, dtype, 0, &p->whole))
         return false;

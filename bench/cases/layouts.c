@@ -141,17 +141,6 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
              (int)s[2], (int)s[0]);
 }
 
-static bool call(void *data, tenon_stream *stream, int turn)
-{
-    (void)turn;
-    return bench_line_run(data, stream);
-}
-
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
-{
-    return bench_line_verify(data, stream, error_over_bound, why);
-}
-
 static void destroy(bench_case *bench)
 {
     pass *p = bench->tenon.data;
@@ -171,7 +160,7 @@ static bool make_layout(bench_session *session, const named *o, const int64_t *s
 static bool add_first(bench_session *session, const named *o, const int64_t *shape,
                       tenon_dtype dtype, pass *p, bench_way *way)
 {
-    *way = (bench_way){"nchw", call, false, &p->first, NULL, NULL, NULL};
+    *way = (bench_way){"nchw", bench_line_run, false, &p->first, NULL, NULL, NULL};
     return make_layout(session, o, shape, dtype, false, &p->first);
 }
 
@@ -184,9 +173,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     (void)suite;
     if (p == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL, NULL};
+    bench->tenon = (bench_way){"tenon", bench_line_run, false, p, NULL, NULL, NULL};
     bench->destroy = destroy;
-    bench->verify = verify;
+    bench->verify = bench_line_verify;
     if (!make_layout(session, o, shape, dtype, true, &p->last))
         return false;
     bench_line_describe(&p->last, bench);
