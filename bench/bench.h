@@ -26,7 +26,8 @@ typedef struct bench_options {
                                 slowest */
     bool emulated;           /* for "ceilings": run the emulation of the matrix units' kernels */
     bool trusted;            /* do not compare results with the reference */
-    const char *network_program; /* command that runs networks in other libraries; NULL: none */
+    const char *network_program; /* command that runs networks and calls in other
+                                    libraries; NULL: none */
     const char *clblast_tuning;  /* folder with the files of CLBlast's tuners */
     const char *json, *csv;
     uint32_t part, parts; /* for "build": only every `parts`-th case, from `part` on */
@@ -57,7 +58,7 @@ typedef struct bench_way {
 } bench_way;
 
 /* The valid names of --peers. */
-#define BENCH_PEER_NAMES 13
+#define BENCH_PEER_NAMES 15
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

@@ -28,12 +28,12 @@ const char bench_usage[] =
     "\n"
     "  --suite S[,S]       suites from the list below; default all; gpu or cpu: those whose\n"
     "                      names end so\n"
-    "  --dtype T[,T]       f32, f64, f16, bf16, i8; default f32\n"
+    "  --dtype T[,T]       f32, f64, f16, bf16, i8, u8, i32, bool; default f32\n"
     "  --device SELECTOR   as printed by tenon devices; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
-    "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, or none; default: "
-    "all available\n"
+    "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, numpy,\n"
+    "                      boost-compute, or none; default: all available\n"
     "  --filter TEXT       only cases whose names contain the text\n"
     "  --solver NAME       force a solver, or several, separated by spaces, in turn; cases that a "
     "cannot\n"
@@ -46,13 +46,15 @@ const char bench_usage[] =
     "                      default 4e6\n"
     "  --no-verify         do not compare results with the reference first\n"
     "  --clblast-tuning FOLDER  give CLBlast the results of its own tuners\n"
-    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch by this command;\n"
-    "                      default: without them\n"
+    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch, and calls in\n"
+    "                      NumPy, by this command; default: without them\n"
     "  --json FILE         write results as JSON\n"
     "  --csv FILE          write results as comma-separated values\n";
 
-const tenon_dtype bench_dtypes[BENCH_DTYPES] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F16,
-                                                TENON_DTYPE_BF16, TENON_DTYPE_I8};
+const tenon_dtype bench_dtypes[BENCH_DTYPES] = {TENON_DTYPE_F32,  TENON_DTYPE_F64, TENON_DTYPE_F16,
+                                                TENON_DTYPE_BF16, TENON_DTYPE_I8,  TENON_DTYPE_U8,
+                                                TENON_DTYPE_I32,  TENON_DTYPE_BOOL};
+
 bool bench_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -67,6 +69,8 @@ bool bench_listed(const char *list, const char *name)
     }
     return false;
 }
+
+#define MOST_SUITES 64
 
 /* Returns true if each name of a list is known. Prints the first unknown one to stderr. */
 static bool all_known(const char *what, const char *list, const char *const *known, size_t count)
@@ -91,7 +95,7 @@ static bool all_known(const char *what, const char *list, const char *const *kno
 
 static bool options_make_sense(const bench_options *o)
 {
-    const char *suites[24] = {"gpu", "cpu"}, *types[BENCH_DTYPES],
+    const char *suites[MOST_SUITES] = {"gpu", "cpu"}, *types[BENCH_DTYPES],
                *peers[BENCH_PEER_NAMES + 1] = {"none"};
     memcpy(peers + 1, bench_peer_names, sizeof bench_peer_names);
     for (uint32_t i = 0; i < bench_suite_count; i++)

@@ -2,7 +2,8 @@
 """./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
 
 The text between `<!-- table: NAME -->` and `<!-- end of the table -->` is generated from bench/results/NAME.json: a file
-written by `tenon-bench run --json` or `regret --json`, or a table together with its machine and method.
+written by `tenon-bench run --json` or `regret --json`, or a table together with its machine and method. With
+`<!-- table: NAME by case -->` it has a row for each case instead of each suite.
 """
 import json
 import math
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "bench" / "results"
 END = "<!-- end of the table -->\n"
-PLACE = re.compile(r"<!-- table: (\S+) -->\n.*?" + re.escape(END), re.DOTALL)
+PLACE = re.compile(r"<!-- table: (\S+)( by case)? -->\n.*?" + re.escape(END), re.DOTALL)
 TABLE = re.compile(r"(?m)^\|.*\n")
 
 
@@ -39,6 +40,17 @@ def of_benchmark(file):
              f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
     return where(file, "Ratios: a peer's time over Tenon's.",
                  ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"], rows)
+
+
+def of_cases(file):
+    """Returns a table of a file of tenon-bench run, with a row for each case."""
+    peers = sorted({peer for r in file["results"] for peer in r["peers"]})
+    unit = "GFLOP/s" if any(r["gflops"] for r in file["results"]) else "GB/s"
+    rows = [[r["case"], r["dtype"], f'{r["median_ns"] / 1e3:.4g}', f'{r["gflops"] or r["gbps"]:.3g}',
+             *(f'{r["peers"][p]["ratio"]:.2f}' if p in r["peers"] else "" for p in peers)] for r in file["results"]]
+    verified = all(r["verified"] for r in file["results"])
+    return where(file, "Medians. Ratios: a peer's time over Tenon's." + (" Every result was verified." if verified else ""),
+                 ["Case", "Type", "µs", unit, *peers], rows)
 
 
 def of_networks(file):
@@ -83,12 +95,19 @@ def row(cells):
     return f'| {" | ".join(cells)} |\n'
 
 
-def table(name, file):
+def shown(file, by_case):
+    """Returns the table of a file that tenon-bench wrote."""
+    if "ratios" not in file["summary"]:
+        return of_regret(file)
+    if all("layers_ns" in r for r in file.get("results", [{}])):
+        return of_networks(file)
+    return of_cases(file) if by_case else of_benchmark(file)
+
+
+def table(name, file, by_case=False):
     """Returns the Markdown text of a table."""
     if "summary" in file:
-        networks = all("layers_ns" in r for r in file.get("results", [{}]))
-        of = of_regret if "ratios" not in file["summary"] else of_networks if networks else of_benchmark
-        file = of(file)
+        file = shown(file, by_case)
         kept = f"[The measurements](../bench/results/{name}.json)."
     else:
         kept = "The individual measurements were not kept."
@@ -114,15 +133,15 @@ def read(name):
 def filled(text):
     """Returns the page with every table generated from its file."""
     def place(match):
-        name = match[1]
-        return f"<!-- table: {name} -->\n{table(name, read(name))}{END}"
+        name, by_case = match[1], match[2] or ""
+        return f"<!-- table: {name}{by_case} -->\n{table(name, read(name), bool(by_case))}{END}"
 
     return PLACE.sub(place, text)
 
 
 def names(text):
     """Returns the names of the tables of a page."""
-    return PLACE.findall(text)
+    return [match[1] for match in PLACE.finditer(text)]
 
 
 def typed(text):

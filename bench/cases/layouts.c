@@ -1,11 +1,7 @@
 /* Memory-bound operations on images with their channels last, compared with the same operations on
  * images in the order N C H W (the peer "nchw"). */
-#include "judge.h"
+#include "line.h"
 #include "peers/peers.h"
-
-#include "check/case.h"
-#include "dispatch/plan.h"
-#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +15,11 @@
  *   R  images of one channel        Z  X with a border of one pixel
  *   C  the first half of the channels of images with twice as many
  *   V  a vector of channels         S  the same in f32         W  C × 1 × 1 */
-typedef struct call {
+typedef struct named {
     const char *name, *line;
-} call;
+} named;
 
-static const call calls[] = {
+static const named calls[] = {
     {"max 3x3/2", "pool x=$X y=$H window=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1"},
     {"max 2x2/2", "pool x=$X y=$F window=2,2 stride=2,2"},
     {"max 3x3/1", "pool x=$X y=$X window=3,3 pad_begin=1,1 pad_end=1,1"},
@@ -70,14 +66,9 @@ static const int64_t shapes[][4] = {
 #define CALLS  (sizeof calls / sizeof *calls)
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
-typedef struct layout {
-    tn_mirror mirrors[TN_MAX_OPERANDS];
-    tenon_plan *plan;
-} layout;
-
+/* The call with its channels last, which is the first member, and with its channels first. */
 typedef struct pass {
-    tn_case text; /* with channels last */
-    layout last, first;
+    bench_line last, first;
 } pass;
 
 /* Writes an N C H W view. `stored` is the number of channels of the images that it is a part of. */
@@ -150,122 +141,45 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
              (int)s[2], (int)s[0]);
 }
 
-static bool run(const tn_operation *operation, const layout *l, tenon_stream *stream)
-{
-    tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
-    for (uint32_t i = 0; i < operation->operand_count; i++)
-        memories[i] = l->mirrors[i].device.memory;
-    return BENCH_WELL(tenon_plan_run(stream, l->plan, memories, operation->operand_count, NULL));
-}
-
-static bool call_last(void *data, tenon_stream *stream, int turn)
-{
-    const pass *p = data;
-    (void)turn;
-    return run(p->text.operation, &p->last, stream);
-}
-
-static bool call_first(void *data, tenon_stream *stream, int turn)
-{
-    const pass *p = data;
-    (void)turn;
-    return run(p->text.operation, &p->first, stream);
-}
-
-/* Repeats the call on other values, and compares all of its results with the reference. */
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
-{
-    const pass *p = data;
-    tn_case_result result;
-    memset(&result, 0, sizeof result);
-    if (!BENCH_WELL(tn_case_run(stream, &p->text, &result)))
-        return false;
-    *error_over_bound = result.error_over_bound;
-    snprintf(why, 256, "%s", result.why);
-    return result.served && result.right;
-}
-
-static void destroy_layout(layout *l)
-{
-    for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++)
-        tn_mirror_destroy(&l->mirrors[i]);
-    tenon_plan_release(l->plan);
-}
-
 static void destroy(bench_case *bench)
 {
     pass *p = bench->tenon.data;
-    destroy_layout(&p->last);
-    destroy_layout(&p->first);
+    bench_line_destroy(&p->last);
+    bench_line_destroy(&p->first);
     free(p);
 }
 
-/* Makes the operands, with values that the operation allows. */
-static bool make_operands(bench_session *session, const tn_case *c, layout *l)
+static bool make_layout(bench_session *session, const named *o, const int64_t *shape,
+                        tenon_dtype dtype, bool channels_last, bench_line *line)
 {
-    const tenon_tensor *host[TN_MAX_OPERANDS] = {NULL};
-    uint64_t seed = 1;
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (c->views[i].dtype != TENON_DTYPE_INVALID) {
-            if (!BENCH_WELL(tn_mirror_create(session->stream, &c->views[i], &seed, &l->mirrors[i])))
-                return false;
-            host[i] = &l->mirrors[i].host;
-        }
-    if (c->operation->fill_valid == NULL)
-        return true;
-    c->operation->fill_valid(c->params.bytes, host, &seed);
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (host[i] != NULL && !BENCH_WELL(tn_mirror_upload(session->stream, &l->mirrors[i])))
-            return false;
-    return true;
+    char text[TN_CASE_TEXT_SIZE];
+    put_line(text, o->line, shape, channels_last);
+    return bench_line_make(session, text, dtype, 0, line);
 }
 
-static bool make_layout(bench_session *session, const call *o, const int64_t *shape,
-                        tenon_dtype dtype, bool channels_last, tn_case *c, layout *l)
-{
-    char line[TN_CASE_TEXT_SIZE];
-    put_line(line, o->line, shape, channels_last);
-    return BENCH_WELL(tn_case_parse_line(line, dtype, c)) &&
-           BENCH_WELL(tn_case_plan(session->context, c, session->options->solver, &l->plan)) &&
-           make_operands(session, c, l);
-}
-
-static bool add_first(bench_session *session, const call *o, const int64_t *shape,
+static bool add_first(bench_session *session, const named *o, const int64_t *shape,
                       tenon_dtype dtype, pass *p, bench_way *way)
 {
-    tn_case c;
-    *way = (bench_way){"nchw", call_first, false, p, NULL, NULL, NULL};
-    return make_layout(session, o, shape, dtype, false, &c, &p->first);
-}
-
-static double bytes_of(const tn_case *c)
-{
-    double bytes = 0;
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (c->views[i].dtype != TENON_DTYPE_INVALID)
-            bytes += (double)tenon_tensor_elements(&c->views[i]) *
-                     (double)tenon_dtype_size(c->views[i].dtype);
-    return bytes;
+    *way = (bench_way){"nchw", bench_line_run, false, &p->first, NULL, NULL, NULL};
+    return make_layout(session, o, shape, dtype, false, &p->first);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    const call *o = &calls[number / SHAPES];
+    const named *o = &calls[number / SHAPES];
     const int64_t *shape = shapes[number % SHAPES];
     pass *p = calloc(1, sizeof *p);
     (void)suite;
     if (p == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", call_last, false, p, NULL, NULL, NULL};
+    bench->tenon = (bench_way){"tenon", bench_line_run, false, p, NULL, NULL, NULL};
     bench->destroy = destroy;
-    bench->verify = verify;
-    bench->plan = &p->last.plan;
-    if (!make_layout(session, o, shape, dtype, true, &p->text, &p->last))
+    bench->verify = bench_line_verify;
+    if (!make_layout(session, o, shape, dtype, true, &p->last))
         return false;
-    snprintf(bench->solver, sizeof bench->solver, "%s", p->last.plan->name);
-    tn_case_text(&p->text, bench->repeat);
-    bench->bytes = bytes_of(&p->text);
+    bench_line_describe(&p->last, bench);
+    bench->bytes = bench_line_bytes(&p->last, NULL);
     BENCH_ADD_PEER(session, bench, "nchw", add_first(session, o, shape, dtype, p, bench_way_at));
     return true;
 }

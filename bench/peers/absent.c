@@ -29,6 +29,11 @@ static int count;
 #else
 #define HAS_CLBLAST false
 #endif
+#ifdef BENCH_BOOST_COMPUTE
+#define HAS_BOOST_COMPUTE true
+#else
+#define HAS_BOOST_COMPUTE false
+#endif
 #ifdef BENCH_VENDORS
 #define HAS_VENDORS true
 #else
@@ -40,9 +45,10 @@ static const struct {
     const char *name;
     bool is_built_in;
 } known[] = {
-    {"openblas", HAS_OPENBLAS}, {"onednn", HAS_ONEDNN},  {"onednn-blocked", HAS_ONEDNN},
-    {"clblast", HAS_CLBLAST},   {"cublas", HAS_VENDORS}, {"cudnn", HAS_VENDORS},
-    {"rocblas", HAS_VENDORS},
+    {"openblas", HAS_OPENBLAS},     {"onednn", HAS_ONEDNN},
+    {"onednn-blocked", HAS_ONEDNN}, {"clblast", HAS_CLBLAST},
+    {"cublas", HAS_VENDORS},        {"cudnn", HAS_VENDORS},
+    {"rocblas", HAS_VENDORS},       {"boost-compute", HAS_BOOST_COMPUTE},
 };
 static const char not_built_in[] = "it was not installed when this program was configured";
 

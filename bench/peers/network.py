@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a network with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from standard
-input, the layers as described in bench/peers/program.c, and prints "ready" with the library's version, or "absent:
-REASON" and ends. Then, for each line with a number, it runs the network that many times and prints "done". The weights
-are random: they do not affect the time."""
+"""Runs a network or a call with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from
+standard input, the layers as described in bench/peers/program_network.c or the call as described in numpy.c, followed by
+the bytes of its inputs. Prints "ready" with the library's version, or "absent: REASON" and ends. Then, for each line
+with a number, it runs the work that many times and prints "done". The weights of networks are random: they do not
+affect the time."""
 import json
 import sys
 
@@ -168,16 +169,23 @@ def pytorch(network):
     return step, torch.__version__
 
 
+def arrays(call):
+    """Returns a function that runs a call in NumPy, and the version."""
+    import calls
+
+    return calls.numpy_call(call, sys.stdin.buffer)
+
+
 def main():
-    libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch}
-    network = json.loads(sys.stdin.readline())
+    libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch, "numpy": arrays}
+    work = json.loads(sys.stdin.buffer.readline())
     try:
-        run, version = libraries[sys.argv[1]](network)
+        run, version = libraries[sys.argv[1]](work)
     except ImportError as reason:
         print("absent:", reason, flush=True)
         return
     print("ready", version, flush=True)
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         for _ in range(int(line)):
             run()
         print("done", flush=True)

@@ -43,3 +43,18 @@ bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *w
     (void)way;
     return false;
 }
+
+bool bench_onednn_call(const bench_call *call, bench_way *way)
+{
+    (void)call;
+    (void)way;
+    return false;
+}
+
+bool bench_onednn_conv_int8(const bench_conv_shape *shape, const bench_call *call, bench_way *way)
+{
+    (void)shape;
+    (void)call;
+    (void)way;
+    return false;
+}

@@ -51,6 +51,19 @@ typedef struct bench_rnn {
     tenon_dtype dtype;
     const bench_operands *operands;
 } bench_rnn;
+/* A call of a suite of calls, for libraries that have the same. Views are dense and row-major. */
+typedef struct bench_call_operand {
+    const char *name;
+    tenon_tensor host, device; /* the host's memory is of kind SVM */
+    bool is_output;
+} bench_call_operand;
+typedef struct bench_call {
+    const char *name;  /* of the case, without a size */
+    const char *numpy; /* as a statement of NumPy; several, separated by " | ", are alternatives */
+    bool by_rows;      /* the rows of the operands may be computed by several threads */
+    bench_call_operand operand[BENCH_MAX_OPERANDS];
+    uint32_t count;
+} bench_call;
 
 bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
@@ -68,6 +81,13 @@ bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
 bool bench_onednn_map(const bench_map *map, bench_way *way);
 bool bench_onednn_rnn(const bench_rnn *rnn, bench_way *way);
+/* Set up a call by its name. The operands outlive the way. */
+bool bench_onednn_call(const bench_call *call, bench_way *way);
+bool bench_boost_call(const bench_call *call, bench_way *way);
+/* Runs a call in NumPy by a command (program.h), with one thread or one per processor. */
+bool bench_numpy_call(const char *command, const bench_call *call, bench_way *way);
+/* A convolution of u8 images N H W C and i8 filters K C R S to i32, in its operands x, w and y. */
+bool bench_onednn_conv_int8(const bench_conv_shape *shape, const bench_call *call, bench_way *way);
 /* Sets up a network with the weights and the input of a model, which outlives it, and compares its
  * result with Tenon's on the stream. The library's version becomes the way's algorithm. */
 bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way);

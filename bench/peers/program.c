@@ -1,10 +1,8 @@
 #include "program.h"
 
-#include "../environment.h"
 #include "absent.h"
 
 #include <fcntl.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,12 +74,15 @@ static bool start(const char *command, const char *library, program *p)
     return p->process > 0 && p->to != NULL && p->from != NULL;
 }
 
-/* Sends a line and reads the answer; "" if the program has ended. */
-static const char *ask(program *p, const char *line, char *answer, int size)
+/* Sends a line and the bytes that follow it, and reads the answer; "" if the program has ended. */
+static const char *ask(program *p, const char *line, const bench_bytes *bytes, uint32_t count,
+                       char *answer, int size)
 {
+    bool well = fprintf(p->to, "%s\n", line) >= 0;
+    for (uint32_t i = 0; well && i < count; i++)
+        well = fwrite(bytes[i].data, 1, bytes[i].size, p->to) == bytes[i].size;
     answer[0] = '\0';
-    if (fprintf(p->to, "%s\n", line) < 0 || fflush(p->to) != 0 ||
-        fgets(answer, size, p->from) == NULL)
+    if (!well || fflush(p->to) != 0 || fgets(answer, size, p->from) == NULL)
         return "";
     answer[strcspn(answer, "\n")] = '\0';
     return answer;
@@ -102,67 +103,14 @@ static bool finish(void *data)
     char line[16], answer[64];
     snprintf(line, sizeof line, "%d", p->waiting);
     p->waiting = 0;
-    if (strcmp(ask(p, line, answer, sizeof answer), "done") == 0)
+    if (strcmp(ask(p, line, NULL, 0, answer, sizeof answer), "done") == 0)
         return true;
     fprintf(stderr, "tenon-bench: the program of %s has ended\n", p->library);
     return false;
 }
 
-static const char *kind_of(const bench_layer *layer)
-{
-    return layer->kind == BENCH_LAYER_POOLING     ? "pooling"
-           : layer->kind == BENCH_LAYER_SCALING   ? "scaling"
-           : layer->kind == BENCH_LAYER_CONNECTED ? "connected"
-                                                  : "convolution";
-}
-
-static json_t *activation_of(const bench_layer *layer)
-{
-    switch (layer->activation.kind) {
-    case TENON_ACTIVATION_IDENTITY:
-        return json_null();
-    case TENON_ACTIVATION_RELU:
-        return json_string("relu");
-    case TENON_ACTIVATION_CLIPPED_RELU:
-        return json_real(layer->activation.alpha);
-    case TENON_ACTIVATION_HARD_SIGMOID:
-        return json_string("hard sigmoid");
-    default:
-        return json_string("hard swish");
-    }
-}
-
-/* Returns a layer; "inputs" are the channels of its filters. */
-static json_t *describe_layer(const bench_network *network, const bench_layer *layer)
-{
-    int64_t w[4];
-    bench_layer_filters(network, layer, w);
-    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I, s:[I,I], s:I, s:I, s:o}", "kind",
-                     kind_of(layer), "x", (int)layer->x, "other", (int)layer->other, "channels",
-                     (json_int_t)w[0], "inputs", (json_int_t)w[1], "filter",
-                     (json_int_t)layer->filter, "stride", (json_int_t)layer->stride[0],
-                     (json_int_t)layer->stride[1], "padding", (json_int_t)layer->padding, "groups",
-                     (json_int_t)layer->groups, "activation", activation_of(layer));
-}
-
-/* Returns a line of JSON: the images, the threads, and the layers. */
-static char *describe(const bench_network *network, int64_t n)
-{
-    json_t *layers = json_array();
-    for (uint32_t i = 0; i < network->layer_count; i++)
-        json_array_append_new(layers, describe_layer(network, &network->layers[i]));
-    const bench_image *x = &network->images[0];
-    json_t *all =
-        json_pack("{s:I, s:I, s:[I,I], s:i, s:o}", "n", (json_int_t)n, "channels",
-                  (json_int_t)x->channels, "size", (json_int_t)x->size[0], (json_int_t)x->size[1],
-                  "threads", bench_processors(), "layers", layers);
-    char *line = json_dumps(all, JSON_COMPACT);
-    json_decref(all);
-    return line;
-}
-
-bool bench_program_network(const char *command, const char *library, const bench_network *network,
-                           int64_t n, bench_way *way)
+bool bench_program_start(const char *command, const char *library, const char *line,
+                         const bench_bytes *bytes, uint32_t count, bench_way *way)
 {
     char answer[256] = "";
     if (command == NULL) {
@@ -170,17 +118,15 @@ bool bench_program_network(const char *command, const char *library, const bench
         return false;
     }
     program *p = calloc(1, sizeof *p);
-    char *line = describe(network, n);
     if (p == NULL || line == NULL || !start(command, library, p) ||
-        sscanf(ask(p, line, answer, sizeof answer), "ready %63s", p->version) != 1) {
+        sscanf(ask(p, line, bytes, count, answer, sizeof answer), "ready %63[^\n]", p->version) !=
+            1) {
         const char *why = strncmp(answer, "absent: ", 8) == 0 ? answer + 8 : "its program failed";
         bench_leave_out(library, "%s", why);
-        free(line);
         if (p != NULL)
             destroy(p);
         return false;
     }
-    free(line);
     p->library = library;
     *way = (bench_way){library, call, true, p, destroy, p->version, finish};
     return true;

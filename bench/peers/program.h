@@ -1,9 +1,23 @@
-/* Peers that run in a process of their own: a network in a library for Python. */
+/* Peers that run in a process of their own: libraries for Python. */
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H
 
 #include "../bench.h"
 #include "../networks/networks.h"
+
+#include <stddef.h>
+
+/* A range of host memory. */
+typedef struct bench_bytes {
+    const void *data;
+    size_t size;
+} bench_bytes;
+
+/* Starts `command` followed by the name of the library, and sends it a line that describes the work
+ * (NULL fails) and the bytes. The program's version becomes the way's algorithm. Returns false, and
+ * notes the reason, if `command` is NULL or the library is not there. */
+bool bench_program_start(const char *command, const char *library, const char *line,
+                         const bench_bytes *bytes, uint32_t count, bench_way *way);
 
 /* Starts `command` followed by the name of the library, and sends it the network with n images. The
  * library's version becomes the way's algorithm. Returns false, and notes the reason, if `command`

@@ -62,7 +62,8 @@ class Usage(unittest.TestCase):
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
                       "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
                       "bandwidth-cpu", "bandwidth-cpu-nhwc",
-                      "packed-cpu", "pool-cpu", "recurrence", "networks",
+                      "packed-cpu", "pool-cpu", "recurrence", "conv-int8", "elementwise", "reduce", "indexing",
+                      "sorting", "images", "random", "networks",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
@@ -143,8 +144,8 @@ class Peers(Bench):
         told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
         missing = [line.split()[0] for line in bench("peers").stdout.splitlines() if " is left out: " in line]
         built_in = [line.split()[0] for line in bench("peers").stdout.splitlines() if line.endswith(" is built in")]
-        self.assertEqual(sorted(missing + built_in), ["clblast", "cublas", "cudnn", "onednn", "onednn-blocked",
-                                                      "openblas", "rocblas"])
+        self.assertEqual(sorted(missing + built_in), ["boost-compute", "clblast", "cublas", "cudnn", "onednn",
+                                                      "onednn-blocked", "openblas", "rocblas"])
         names = [name for one in told["left_out"] for name in one["name"].split() if name != "and"]
         self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
         # On a CPU, the libraries of GPU vendors are skipped.
@@ -195,6 +196,41 @@ for line in sys.stdin:
             done = bench("run", "--time", "0.01", "--suite", "networks", "--filter", "tiny n1", "--peers", "onnxruntime",
                          "--network-program", command(file.name))
         self.assertIn("the program of onnxruntime has ended", done.stderr)
+
+
+class Calls(Bench):
+    """Suites of listed calls."""
+
+    PROGRAM = """import json, sys
+source = sys.stdin.buffer
+call = json.loads(source.readline())
+inputs = [o for o in call["operands"] if not o["output"]]
+print("ready", call["statement"], len(source.read(4 * sum(o["shape"][0] for o in inputs))), flush=True)
+for line in source:
+    print("done", flush=True)
+"""
+
+    def test_results_are_verified(self):
+        for suite, case, args in (("sorting", "scan 1 Ki", ()), ("indexing", "one_hot 1 Mi", ()),
+                                  ("reduce", "argmax 64 Ki", ()), ("elementwise", "xor i32 64 Ki", ("--dtype", "i32"))):
+            [result] = self.results("--suite", suite, "--filter", case, *args)
+            self.assertTrue(result["verified"])
+            self.assertEqual(result["case"], case)
+            self.assertGreater(result["gbps"], 0)
+
+    def test_bytes_are_those_that_a_call_must_move(self):
+        # A gather reads as many elements as it selects.
+        for case, size in (("copy 1 Mi", 8 << 20), ("gather 1 Mi", 12 << 20), ("one_hot 1 Mi", (4 << 20) + (4 << 10))):
+            [result] = [r for r in self.results("--suite", "indexing", "--filter", case) if r["case"] == case]
+            self.assertAlmostEqual(result["gbps"] * result["median_ns"] / size, 1, delta=1e-6)
+
+    def test_a_program_gets_the_inputs(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(self.PROGRAM)
+            file.flush()
+            found, _ = self.run_json("run", "--time", "0.01", "--suite", "sorting", "--filter", "sort i32 1 Ki", "--dtype",
+                                     "i32", "--peers", "numpy", "--network-program", command(file.name))
+        self.assertEqual(found["results"][0]["peers"]["numpy"]["algorithm"], "np.copyto(y, x); y.sort() 4096")
 
 
 class NetworksInOnednn(Bench):

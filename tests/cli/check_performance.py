@@ -77,6 +77,14 @@ class Performance(unittest.TestCase):
         self.assertIn("2026-01-02, card (vendor, driver 1.2), 4 processors.", text)
         self.assertIn("tenon-bench run --filter '3x3 n'\n", text)
 
+    def test_a_file_becomes_a_row_per_case(self):
+        result = {"case": "sort 1 Mi", "dtype": "f32", "median_ns": 2000.0, "gflops": 0.0, "gbps": 12.34,
+                  "verified": True, "peers": {"numpy": {"ratio": 1.239}}}
+        text = performance.table("written", dict(WRITTEN, results=[result]), by_case=True)
+        self.assertIn("| Case | Type | µs | GB/s | numpy |\n", text)
+        self.assertIn("| sort 1 Mi | f32 | 2 | 12.3 | 1.24 |\n", text)
+        self.assertIn("Every result was verified.", text)
+
     def test_a_file_of_networks_becomes_a_row_per_network(self):
         ran = dict(WRITTEN, results=[{
             "case": "net n1", "dtype": "f32", "median_ns": 1.5e6, "layers_ns": {"1x1": 3.0, "pooling": 1.0},

@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import activations  # noqa: E402
 import chart  # noqa: E402
 import devices  # noqa: E402
+import errors  # noqa: E402
 import onnx_page  # noqa: E402
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,6 +39,18 @@ class Onnx(unittest.TestCase):
         text = onnx_page.PAGE.read_text(encoding="utf-8")
         self.assertEqual(onnx_page.written(text), text, "./run docs writes them")
         self.assertIn("`MatMul`", onnx_page.operators())
+
+
+class Errors(unittest.TestCase):
+    def test_the_table_is_up_to_date(self):
+        text = errors.PAGE.read_text(encoding="utf-8")
+        self.assertEqual(errors.written(text), text, "./run docs writes it")
+
+    def test_no_error_exceeds_its_bound(self):
+        for operation, types in errors.measured().items():
+            for dtype, (ratio, problems) in types.items():
+                self.assertLessEqual(ratio, 1, f"{operation} {dtype}")
+                self.assertGreater(problems, 0)
 
 
 class Chart(unittest.TestCase):

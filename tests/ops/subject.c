@@ -236,7 +236,7 @@ bool test_run(const test_subject *subject, const char *solver)
 {
     size_t bytes;
     char why[256];
-    tally_begin(subject->family->name);
+    tally_begin(subject->operation);
     if (!call_subject(subject, solver))
         return false;
     if (is_left_out)
@@ -252,7 +252,7 @@ bool test_run(const test_subject *subject, const char *solver)
     free(second);
     if (subject->plan != NULL)
         run_elsewhere(subject, solver);
-    tally_begin("others");
+    tally_begin(NULL);
     return true;
 }
 

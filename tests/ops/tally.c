@@ -1,18 +1,38 @@
 #include "tally.h"
 
+#include "ops/registry.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* The worst error of each operation and type, relative to its bound. */
-#define MAX_WORST 128
+#define MAX_WORST 1024
 static struct worst {
     const char *operation; /* NULL terminates the list */
     tenon_dtype dtype;
     double ratio;
     long results;
 } worst[MAX_WORST + 1];
-static const char *running = "others"; /* the family of the current results */
+static const char *running = "others"; /* the operation of the current results */
+
+/* The operations by the names in the list, which are unique. */
+static const struct {
+    const char *name;
+    const tn_operation *operation;
+} names[] = {
+#define X(name) {#name, &tn_operation_##name},
+#include "ops/operation_list.h"
+#undef X
+};
+
+static const char *name_of(const tn_operation *operation)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].operation == operation)
+            return names[i].name;
+    return "others";
+}
 
 static struct worst *worst_of(const char *operation, tenon_dtype dtype)
 {
@@ -36,10 +56,17 @@ void tally_errors(const double *got, const tn_bounded *expected, int64_t count, 
     }
 }
 
+void tally_error(const tn_operation *operation, tenon_dtype dtype, double ratio)
+{
+    struct worst *w = worst_of(name_of(operation), dtype);
+    w->results++;
+    w->ratio = ratio > w->ratio ? ratio : w->ratio;
+}
+
 static void print_worst(void)
 {
     for (const struct worst *w = worst; w->operation != NULL; w++)
-        printf("%s %s: worst error %.3f of its bound in %ld results\n", w->operation,
+        printf("%s %s: worst error %.3g of its bound in %ld results\n", w->operation,
                tenon_dtype_string(w->dtype), w->ratio, w->results);
 }
 
@@ -66,9 +93,9 @@ static void print_tallies(void)
         printf("%s: served %d times, could not serve %d times\n", t->name, t->served, t->refused);
 }
 
-void tally_begin(const char *family)
+void tally_begin(const tn_operation *operation)
 {
-    running = family;
+    running = operation != NULL ? name_of(operation) : "others";
 }
 
 void tally_print(void)

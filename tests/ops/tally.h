@@ -5,10 +5,13 @@
 
 #include "support.h"
 
-/* Attributes the following results to this family. */
-void tally_begin(const char *family);
+/* Attributes the following results to this operation; NULL: to none. */
+void tally_begin(const tn_operation *operation);
 
 void tally_errors(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype);
+
+/* Records the largest error of a problem relative to its bound. */
+void tally_error(const tn_operation *operation, tenon_dtype dtype, double ratio);
 
 /* Records whether a solver served. */
 void tally_run(const char *solver, bool served);

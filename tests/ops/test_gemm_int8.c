@@ -186,6 +186,15 @@ TEST(vectors)
             }
 }
 
+/* The flag has no effect, because no factor is f32. */
+TEST(tf32_is_ignored)
+{
+    test_random random = test_random_for(1209);
+    test_fixture f;
+    test_begin_line(&f, "gemm_int8 a=u8:33x70 b=i8:70x35 d=f32:33x35 flags=2", TENON_DTYPE_INVALID);
+    test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
+}
+
 TEST(every_unit_has_served)
 {
     static const int types[] = {MATRIX_I8, 0};

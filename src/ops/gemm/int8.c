@@ -68,6 +68,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     tn_int8_restore_vectors(views, &own.epilogue);
     TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
+    own.flags &= ~TENON_GEMM_ALLOW_TF32; /* no factor is f32 */
     TN_TRY(tn_tensor_check(caller, "a", views[GEMM_A]));
     TN_TRY(tn_tensor_check(caller, "b", views[GEMM_B]));
     TN_TRY(tn_call_check_views(call));
