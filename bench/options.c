@@ -32,8 +32,8 @@ const char bench_usage[] =
     "  --device SELECTOR   as printed by tenon devices; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
-    "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, or none; default: "
-    "all available\n"
+    "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, numpy, or none;\n"
+    "                      default: all available\n"
     "  --filter TEXT       only cases whose names contain the text\n"
     "  --solver NAME       force a solver, or several, separated by spaces, in turn; cases that a "
     "cannot\n"
@@ -46,8 +46,8 @@ const char bench_usage[] =
     "                      default 4e6\n"
     "  --no-verify         do not compare results with the reference first\n"
     "  --clblast-tuning FOLDER  give CLBlast the results of its own tuners\n"
-    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch by this command;\n"
-    "                      default: without them\n"
+    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch, and steps in NumPy,\n"
+    "                      by this command; default: without them\n"
     "  --json FILE         write results as JSON\n"
     "  --csv FILE          write results as comma-separated values\n";
 

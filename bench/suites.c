@@ -5,7 +5,7 @@ extern const bench_suite bench_suite_gemm, bench_suite_gemm_cpu, bench_suite_con
     bench_suite_conv_cpu_nhwc, bench_suite_conv_cpu_nhwc_backward, bench_suite_activation,
     bench_suite_bandwidth_cpu, bench_suite_bandwidth_cpu_nhwc, bench_suite_packed,
     bench_suite_pool_cpu, bench_suite_start, bench_suite_gemm_gpu, bench_suite_conv_gpu,
-    bench_suite_bandwidth_gpu, bench_suite_networks;
+    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_historic;
 
 /* One entry per line. */
 /* clang-format off */
@@ -24,6 +24,7 @@ const bench_suite *const bench_suites[] = {
     &bench_suite_packed,
     &bench_suite_pool_cpu,
     &bench_suite_networks,
+    &bench_suite_historic,
     &bench_suite_start,
     &bench_suite_gemm_gpu,
     &bench_suite_conv_gpu,
@@ -35,7 +36,7 @@ const uint32_t bench_suite_count = sizeof bench_suites / sizeof *bench_suites;
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
 
     "openblas", "onednn", "onednn-blocked", "clblast",     "loop",    "tenon-f32", "unpacked",
-    "cublas",   "cudnn",  "rocblas",        "onnxruntime", "pytorch", "nchw"};
+    "cublas",   "cudnn",  "rocblas",        "onnxruntime", "pytorch", "nchw", "numpy"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {

@@ -2,7 +2,9 @@
 """Runs a network with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from standard
 input, the layers as described in bench/peers/program.c, and prints "ready" with the library's version, or "absent:
 REASON" and ends. Then, for each line with a number, it runs the network that many times and prints "done". The weights
-are random: they do not affect the time."""
+are random: they do not affect the time. With numpy it takes the training steps of historic.py, described in
+program_step.c, from given initial values; for the line "check" it takes the first step and prints samples of the
+results."""
 import json
 import sys
 
@@ -168,16 +170,26 @@ def pytorch(network):
     return step, torch.__version__
 
 
+def numpy_steps(workload):
+    """Returns a function that takes a training step, the version, and a function for the line "check"."""
+    import historic
+
+    return historic.numpy_steps(workload)
+
+
 def main():
-    libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch}
+    libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch, "numpy": numpy_steps}
     network = json.loads(sys.stdin.readline())
     try:
-        run, version = libraries[sys.argv[1]](network)
+        run, version, *check = libraries[sys.argv[1]](network)
     except ImportError as reason:
         print("absent:", reason, flush=True)
         return
     print("ready", version, flush=True)
     for line in sys.stdin:
+        if line == "check\n":
+            print(json.dumps(check[0]()), flush=True)
+            continue
         for _ in range(int(line)):
             run()
         print("done", flush=True)

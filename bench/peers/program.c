@@ -161,8 +161,7 @@ static char *describe(const bench_network *network, int64_t n)
     return line;
 }
 
-bool bench_program_network(const char *command, const char *library, const bench_network *network,
-                           int64_t n, bench_way *way)
+bool bench_program_start(const char *command, const char *library, const char *line, bench_way *way)
 {
     char answer[256] = "";
     if (command == NULL) {
@@ -170,18 +169,29 @@ bool bench_program_network(const char *command, const char *library, const bench
         return false;
     }
     program *p = calloc(1, sizeof *p);
-    char *line = describe(network, n);
     if (p == NULL || line == NULL || !start(command, library, p) ||
         sscanf(ask(p, line, answer, sizeof answer), "ready %63s", p->version) != 1) {
         const char *why = strncmp(answer, "absent: ", 8) == 0 ? answer + 8 : "its program failed";
         bench_leave_out(library, "%s", why);
-        free(line);
         if (p != NULL)
             destroy(p);
         return false;
     }
-    free(line);
     p->library = library;
     *way = (bench_way){library, call, true, p, destroy, p->version, finish};
     return true;
+}
+
+bool bench_program_ask(const bench_way *way, const char *line, char *answer, int size)
+{
+    return ask(way->data, line, answer, size)[0] != '\0';
+}
+
+bool bench_program_network(const char *command, const char *library, const bench_network *network,
+                           int64_t n, bench_way *way)
+{
+    char *line = describe(network, n);
+    const bool well = bench_program_start(command, library, line, way);
+    free(line);
+    return well;
 }
