@@ -286,8 +286,8 @@ static void list_alexnet(bench_historic *h, const alexnet_sizes *sizes)
                                           .shape = {sizes->n, 3, sizes->side, sizes->side},
                                           .is_image = true,
                                           .name = "x",
-                                          .low = -1,
-                                          .high = 1},
+                                          .low = -10, /* so that normalization matters */
+                                          .high = 10},
                             false);
     for (int i = 0; i < CONVOLUTIONS; i++) {
         layers[i].x = x;
