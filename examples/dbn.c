@@ -113,7 +113,7 @@ static bool run(training *t, int number, int steps, const tenon_tensor *error)
     float first = 0, last = 0;
     for (int step = 1; step <= steps; step++) {
         const double start = seconds_now();
-        training_run(t, (uint64_t)(number * steps + step));
+        training_run(t, (uint64_t)number * (uint64_t)steps + (uint64_t)step);
         TRY(tenon_tensor_download(t->stream, error, &last, sizeof last, NULL));
         if (step == 1)
             first = last;
