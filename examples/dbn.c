@@ -7,17 +7,16 @@
  *
  * With its 100 million weights, the network is as large as the one with four layers of R. Raina, A.
  * Madhavan and A. Ng, "Large-scale deep unsupervised learning using graphics processors", 2009, and
- * the batch has the 192 examples of that paper; DIVISOR divides the units of each layer. The
- * examples are binary patterns with noise. A step is one call, which draws the examples and all
- * random numbers on the device and passes the examples through the layers below. Prints the error
- * of the first and the last reconstruction of each layer, which must fall, and the seconds of the
+ * the batch has the 192 examples of that paper; DIVISOR divides the units of each layer. A step is
+ * one call, which draws the examples, binary patterns with noise, and passes them through the
+ * layers below. Prints the errors of the reconstructions, which must fall, and the seconds of a
  * step.
  */
 #include "training.h"
 
 enum { BATCH = 192, PATTERNS = 16, LAYERS = 3 };
 static const int64_t units[LAYERS + 1] = {4096, 11008, 4096, 2400};
-static const double RATE = 0.1; /* of learning */
+static const double RATE = 6.4; /* of learning, divided by the visible units of a layer */
 
 /* Adds d = alpha · a·b + d. */
 static void multiply(training *t, double alpha, const tenon_tensor *a, const tenon_tensor *b,
@@ -48,7 +47,7 @@ static tenon_tensor sample(training *t, uint64_t seed, const tenon_tensor *p)
 
 /* Adds bias += rate · the mean of data - model over the batch. */
 static void update_bias(training *t, const tenon_tensor *data, const tenon_tensor *model,
-                        const tenon_tensor *bias)
+                        double rate, const tenon_tensor *bias)
 {
     const tenon_tensor difference = training_like(t, data), gradient = training_like(t, bias);
     ADD(t, NULL, tenon_elementwise, &tenon_elementwise_params(.kind = TENON_ELEMENTWISE_SUBTRACT),
@@ -56,12 +55,13 @@ static void update_bias(training *t, const tenon_tensor *data, const tenon_tenso
     ADD(t, NULL, tenon_reduce,
         &tenon_reduce_params(.kind = TENON_REDUCE_MEAN, .axis_count = 1, .axes = {0}), &difference,
         &gradient);
-    ADD(t, NULL, tenon_sgd, &tenon_sgd_params(.flags = TENON_SGD_MAXIMIZE, .learning_rate = RATE),
+    ADD(t, NULL, tenon_sgd, &tenon_sgd_params(.flags = TENON_SGD_MAXIMIZE, .learning_rate = rate),
         &gradient, bias, NULL, NULL);
 }
 
+/* Weights, and biases of the visible and of the hidden units. */
 typedef struct layer {
-    tenon_tensor w, b, c; /* weights, biases of the visible and of the hidden units */
+    tenon_tensor w, b, c;
 } layer;
 
 static layer new_layer(training *t, int64_t visible, int64_t hidden)
@@ -74,6 +74,7 @@ static layer new_layer(training *t, int64_t visible, int64_t hidden)
 /* Adds the update of a layer with the visible units v, and the error of their reconstruction. */
 static void learn(training *t, const layer *l, const tenon_tensor *v, const tenon_tensor *error)
 {
+    const double rate = RATE / (double)v->shape[1];
     const tenon_tensor w = tenon_tensor_transpose(l->w, 0, 1),
                        h = probabilities(t, v, &l->w, &l->c), drawn = sample(t, 1, &h),
                        v1 = probabilities(t, &drawn, &w, &l->b),
@@ -81,10 +82,10 @@ static void learn(training *t, const layer *l, const tenon_tensor *v, const teno
                        data = tenon_tensor_transpose(*v, 0, 1),
                        model = tenon_tensor_transpose(v1, 0, 1);
     ADD(t, NULL, tenon_mse_forward, NULL, &v1, v, error);
-    multiply(t, RATE / BATCH, &data, &h, &l->w);
-    multiply(t, -RATE / BATCH, &model, &h1, &l->w);
-    update_bias(t, v, &v1, &l->b);
-    update_bias(t, &h, &h1, &l->c);
+    multiply(t, rate / BATCH, &data, &h, &l->w);
+    multiply(t, -rate / BATCH, &model, &h1, &l->w);
+    update_bias(t, v, &v1, rate, &l->b);
+    update_bias(t, &h, &h1, rate, &l->c);
 }
 
 /* Makes the probabilities of the examples: one of the patterns with 5 % of noise in each row. */
@@ -115,8 +116,7 @@ static bool run(training *t, int number, int steps, const tenon_tensor *error)
         const double start = seconds_now();
         training_run(t, (uint64_t)number * (uint64_t)steps + (uint64_t)step);
         TRY(tenon_tensor_download(t->stream, error, &last, sizeof last, NULL));
-        if (step == 1)
-            first = last;
+        first = step == 1 ? last : first;
         if (step == 1 || step == steps)
             printf("layer %d  step %d  error %.4f  %.3f s\n", number + 1, step, last,
                    seconds_now() - start);

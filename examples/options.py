@@ -42,7 +42,7 @@ def to_prices(logarithms):
 def main():
     step, drift, square = 1 / DATES, RATE - VOLATILITY**2 / 2, VOLATILITY**2
     # From date to date, the logarithm of the price moves by a normal number.
-    moves = tenon.random(tenon.empty((DATES, PATHS)), kind="normal", seed=1, mean=drift * step,
+    moves = tenon.random(y=(DATES, PATHS), kind="normal", seed=1, mean=drift * step,
                          deviation=VOLATILITY * sqrt(step))
     paths = tenon.scan(moves, axis=0)
     prices = to_prices(paths)

@@ -46,7 +46,7 @@ class Network:
         h, logits = self.forward(x)
         wide = tenon.copy(logits, y=tenon.empty(logits.shape))  # the loss is computed in f32
         scales = self.state[:1].broadcast((len(labels),))
-        d = tenon.cross_entropy_backward(wide, labels, scales, scale=1 / len(labels))
+        d = tenon.cross_entropy_backward(wide, labels, dloss=scales, scale=1 / len(labels))
         d = tenon.copy(d, y=tenon.empty(d.shape, dtype="f16"))
         dh = tenon.activation_backward(h, d @ self.parameters[2].value.T, kind="relu")
         return [x.T @ dh, tenon.reduce(dh, axes=0), h.T @ d, tenon.reduce(d, axes=0)]

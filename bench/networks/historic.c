@@ -309,7 +309,7 @@ typedef struct dbn_sizes {
     int64_t n, units[MACHINES + 1];
 } dbn_sizes;
 
-#define RATE 0.1 /* of learning, in the belief network */
+#define RATE 0.001 /* of learning, in the belief network: small, for many steps with one batch */
 
 /* Adds the probabilities of units: sigmoid(x·w + bias), or of w transposed. */
 static int32_t add_units(bench_historic *h, int32_t x, int32_t w, bool transposed, int32_t bias)

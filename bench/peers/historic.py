@@ -4,7 +4,7 @@ are copied. The images have their channels last; filters are stored as R S C K."
 import numpy
 
 LEARNING_RATE, MOMENTUM, WEIGHT_DECAY = numpy.float32([0.01, 0.9, 0.0005])
-DBN_RATE = numpy.float32(0.1)
+DBN_RATE = numpy.float32(0.001)
 ALPHA, BETA, K = numpy.float32(1e-4), numpy.float32(0.75), numpy.float32(2)  # of the response normalization
 CONVOLUTIONS = [  # stride, padding, normalizes, pools
     (4, 0, True, True), (1, 2, True, True), (1, 1, False, False), (1, 1, False, False), (1, 1, False, True)]

@@ -12,7 +12,7 @@
 #define ANSWER_SIZE 262144 /* of all samples as text */
 /* A difference may be this part of the largest element: the sums of a step have up to 400,000
  * terms, and a maximum or a drawn unit may differ where two values are nearly equal. */
-#define TOLERANCE 1e-4
+#define TOLERANCE 1e-3
 
 /* Returns a value: the seed of its initial numbers, and their limits (bench_training_reset). */
 static json_t *describe_value(const bench_training *t, int32_t number)
