@@ -18,13 +18,6 @@ enum { BATCH = 192, PATTERNS = 16, LAYERS = 3 };
 static const int64_t units[LAYERS + 1] = {4096, 11008, 4096, 2400};
 static const double RATE = 6.4; /* of learning, divided by the visible units of a layer */
 
-/* Adds d = alpha · a·b + d. */
-static void multiply(training *t, double alpha, const tenon_tensor *a, const tenon_tensor *b,
-                     const tenon_tensor *d)
-{
-    ADD(t, NULL, tenon_gemm, &tenon_gemm_params(.epilogue.alpha = alpha), a, b, d, NULL, d);
-}
-
 /* Adds the probabilities y = sigmoid(x·w + bias). */
 static tenon_tensor probabilities(training *t, const tenon_tensor *x, const tenon_tensor *w,
                                   const tenon_tensor *bias)
@@ -82,8 +75,11 @@ static void learn(training *t, const layer *l, const tenon_tensor *v, const teno
                        data = tenon_tensor_transpose(*v, 0, 1),
                        model = tenon_tensor_transpose(v1, 0, 1);
     ADD(t, NULL, tenon_mse_forward, NULL, &v1, v, error);
-    multiply(t, rate / BATCH, &data, &h, &l->w);
-    multiply(t, -rate / BATCH, &model, &h1, &l->w);
+    /* w += rate / batch · (data · h - model · h1) */
+    ADD(t, NULL, tenon_gemm, &tenon_gemm_params(.epilogue.alpha = rate / BATCH), &data, &h, &l->w,
+        NULL, &l->w);
+    ADD(t, NULL, tenon_gemm, &tenon_gemm_params(.epilogue.alpha = -rate / BATCH), &model, &h1,
+        &l->w, NULL, &l->w);
     update_bias(t, v, &v1, rate, &l->b);
     update_bias(t, &h, &h1, rate, &l->c);
 }
