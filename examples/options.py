@@ -27,8 +27,8 @@ def closed_form(mean, variance):
 def value(name, prices, expected=None):
     """Prints the discounted mean of the payoffs and its standard error; compares it with the expected value."""
     payoffs = tenon.elementwise_chain(prices, steps=[{"op": "subtract", "alpha": STRIKE}, {"op": "max", "alpha": 0}])
-    mean, variance = (float(x.numpy()) * exp(-RATE * power) for power, x in enumerate(tenon.moments(payoffs), 1))
-    error = sqrt(variance / PATHS)
+    mean, variance = (float(moment.numpy()) for moment in tenon.moments(payoffs, kind="variance"))
+    mean, error = exp(-RATE) * mean, exp(-RATE) * sqrt(variance / PATHS)
     print(f"{name:16} {mean:7.4f}, standard error {error:.4f}", end="")
     print("" if expected is None else f", closed form {expected:7.4f}")
     if expected is not None and abs(mean - expected) >= 4 * error:

@@ -48,7 +48,7 @@ class Network:
         scales = self.state[:1].broadcast((len(labels),))
         d = tenon.cross_entropy_backward(wide, labels, dloss=scales, scale=1 / len(labels))
         d = tenon.copy(d, y=tenon.empty(d.shape, dtype="f16"))
-        dh = tenon.activation_backward(h, d @ self.parameters[2].value.T, kind="relu")
+        dh = tenon.activation_backward(h, d @ self.parameters[2].value.T, activation="relu")
         return [x.T @ dh, tenon.reduce(dh, axes=0), h.T @ d, tenon.reduce(d, axes=0)]
 
     def step(self, x, labels, number):
@@ -74,7 +74,8 @@ def main():
     _, logits = network.forward(tenon.tensor(images[:HELD_OUT]))
     right = np.mean(logits.numpy().argmax(1) == labels[:HELD_OUT])
     scale, _, _, skipped = network.state.numpy()
-    print(f"{skipped:.0f} of {STEPS} steps skipped, final scale {scale:.0f}, {100 * right:.1f} % of held-out digits right")
+    print(f"{skipped:.0f} of {STEPS} steps skipped, final scale {scale:.0f}, "
+          f"{100 * right:.1f} % of held-out digits right")
     if right < 0.93 or not 0 < skipped < STEPS / 4:
         raise SystemExit("safe_training: too few are right, or no step or too many were skipped")
 
