@@ -56,7 +56,7 @@ class Network:
         for i, gradient in enumerate(gradients):  # skip becomes 1 if an element is infinite or NaN
             tenon.nonfinite(gradient, flag=self.skip, flags=tenon.NONFINITE_KEEP if i > 0 else 0)
         for p, gradient in zip(self.parameters, gradients):
-            tenon.adam(gradient, p.value, p.first, p.second, p.master, learning_rate=0.01, step=number,
+            tenon.adam(gradient, p.value, p.first, p.second, master=p.master, learning_rate=0.01, step=number,
                        skip=self.skip, gradient_scale=self.state[1:2])
         tenon.loss_scale(self.skip, self.state, interval=50)
 
