@@ -36,7 +36,7 @@ const uint32_t bench_suite_count = sizeof bench_suites / sizeof *bench_suites;
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
 
     "openblas", "onednn", "onednn-blocked", "clblast",     "loop",    "tenon-f32", "unpacked",
-    "cublas",   "cudnn",  "rocblas",        "onnxruntime", "pytorch", "nchw", "numpy"};
+    "cublas",   "cudnn",  "rocblas",        "onnxruntime", "pytorch", "nchw",      "numpy"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {
