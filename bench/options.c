@@ -46,8 +46,8 @@ const char bench_usage[] =
     "                      default 4e6\n"
     "  --no-verify         do not compare results with the reference first\n"
     "  --clblast-tuning FOLDER  give CLBlast the results of its own tuners\n"
-    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch, and calls in\n"
-    "                      NumPy, by this command; default: without them\n"
+    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch, and calls and\n"
+    "                      steps in NumPy, by this command; default: without them\n"
     "  --json FILE         write results as JSON\n"
     "  --csv FILE          write results as comma-separated values\n";
 

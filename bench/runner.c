@@ -15,6 +15,8 @@
 #define SLOW_ROUNDS    3
 #define MOST_ROUNDS    200
 #define LATENCY_ROUNDS 15
+#define LONG_CALL      0.3e9 /* nanoseconds; the latency of longer calls is measured fewer times */
+#define LONG_ROUNDS    2
 
 volatile int bench_interrupted;
 
@@ -104,16 +106,17 @@ static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t c
     return true;
 }
 
-static bool measure_latency(bench_session *session, const bench_way *way, double *latency)
+static bool measure_latency(bench_session *session, const bench_way *way, int rounds,
+                            double *latency)
 {
     double values[LATENCY_ROUNDS];
     int turn = 0;
-    for (int i = 0; i < LATENCY_ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         values[i] = 1e9 * bench_round(session, way, 1, &turn);
         if (values[i] < 0)
             return false;
     }
-    *latency = bench_median(values, LATENCY_ROUNDS);
+    *latency = bench_median(values, rounds);
     return true;
 }
 
@@ -144,12 +147,12 @@ static double nanoseconds(const span *s)
     return end > start ? (double)(end - start) : 0;
 }
 
-static bool measure_events(bench_session *session, const bench_way *way, double *event)
+static bool measure_events(bench_session *session, const bench_way *way, int rounds, double *event)
 {
     double values[LATENCY_ROUNDS];
     if (!BENCH_WELL(tenon_stream_finish(session->stream)))
         return false;
-    for (int i = 0; i < LATENCY_ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         span s = {NULL, NULL};
         bool well = BENCH_WELL(tenon_stream_set_trace(session->profiled, keep_events, &s)) &&
                     way->call(way->data, session->profiled, i) &&
@@ -163,7 +166,7 @@ static bool measure_events(bench_session *session, const bench_way *way, double 
         if (!well)
             return false;
     }
-    *event = bench_median(values, LATENCY_ROUNDS);
+    *event = bench_median(values, rounds);
     return true;
 }
 
@@ -197,9 +200,11 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
         return false;
     for (uint32_t p = 0; p < bench->peer_count; p++)
         ways[p + 1] = &bench->peers[p];
-    if (!rounds_of(session, ways, count, bench->seconds, times) ||
-        !measure_latency(session, &bench->tenon, &result->latency) ||
-        !measure_events(session, &bench->tenon, &result->event))
+    if (!rounds_of(session, ways, count, bench->seconds, times))
+        return false;
+    const int rounds = times[0].median > LONG_CALL ? LONG_ROUNDS : LATENCY_ROUNDS;
+    if (!measure_latency(session, &bench->tenon, rounds, &result->latency) ||
+        !measure_events(session, &bench->tenon, rounds, &result->event))
         return false;
     result->has_layers = bench->shares != NULL;
     if (result->has_layers && !bench->shares(bench->tenon.data, session->stream, result->layers))

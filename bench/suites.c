@@ -5,7 +5,8 @@ extern const bench_suite bench_suite_gemm, bench_suite_gemm_cpu, bench_suite_con
     bench_suite_conv_cpu_nhwc, bench_suite_conv_cpu_nhwc_backward, bench_suite_activation,
     bench_suite_bandwidth_cpu, bench_suite_bandwidth_cpu_nhwc, bench_suite_packed,
     bench_suite_pool_cpu, bench_suite_start, bench_suite_gemm_gpu, bench_suite_conv_gpu,
-    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_recurrence, bench_suite_conv_int8;
+    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_recurrence, bench_suite_conv_int8,
+    bench_suite_historic;
 
 /* Suites of calls that are lists of text. */
 extern const bench_call_suite bench_suite_elementwise, bench_suite_reduce, bench_suite_indexing,
@@ -36,6 +37,7 @@ const bench_suite *const bench_suites[] = {
     &bench_suite_images.suite,
     &bench_suite_random.suite,
     &bench_suite_networks,
+    &bench_suite_historic,
     &bench_suite_start,
     &bench_suite_gemm_gpu,
     &bench_suite_conv_gpu,

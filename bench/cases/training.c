@@ -1,8 +1,6 @@
 /* Training steps of networks, as cases of the suite `networks`. */
 #include "cases/training.h"
 
-#include "networks/training.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,21 +45,27 @@ static bool fits(const bench_session *session, const bench_training *training, b
     return false;
 }
 
+bool bench_training_case(bench_session *session, bench_training *training, bench_case *bench)
+{
+    bench->tenon = (bench_way){"tenon", call, false, training, NULL, NULL, NULL};
+    bench->destroy = destroy;
+    bench->verify = verify;
+    bench->shares = shares;
+    bench->operations = training->operations;
+    return fits(session, training, bench) && bench_training_create(session, training);
+}
+
 bool bench_training_make(bench_session *session, uint32_t number, bench_case *bench)
 {
     bench_training *training = calloc(1, sizeof *training);
     if (training == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", call, false, training, NULL, NULL, NULL};
-    bench->destroy = destroy;
-    bench->verify = verify;
-    bench->shares = shares;
     bench_trained_name(number, &training->n);
     bench_trained_build(number, &training->network);
     if (!bench_training_list(training)) {
         fprintf(stderr, "tenon-bench: %s has layers that cannot be trained here\n", bench->name);
+        free(training);
         return false;
     }
-    bench->operations = training->operations;
-    return fits(session, training, bench) && bench_training_create(session, training);
+    return bench_training_case(session, training, bench);
 }

@@ -4,7 +4,7 @@
 
 const char *const bench_layer_kinds[BENCH_LAYER_KINDS] = {
     "first",   "1x1", "kxk", "strided", "depthwise", "pooling", "connected",
-    "scaling", "dx",  "dw",  "norm",    "pointwise", "update"};
+    "scaling", "dx",  "dw",  "norm",    "pointwise", "update",  "random"};
 
 /* Adds a layer that reads image x, with windows of one element and ReLU. */
 static bench_layer *add(bench_network *n, bench_layer_kind kind, uint32_t x, int64_t channels)

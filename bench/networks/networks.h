@@ -24,6 +24,7 @@ typedef enum bench_layer_kind {
     BENCH_LAYER_NORM,
     BENCH_LAYER_POINTWISE_FUNCTION, /* activations, sums and the loss, with their gradients */
     BENCH_LAYER_UPDATE,
+    BENCH_LAYER_RANDOM, /* dropout and random numbers */
     BENCH_LAYER_KINDS
 } bench_layer_kind;
 

@@ -19,25 +19,13 @@ typedef struct builder {
     bench_training *training;
     forward_layer layers[BENCH_MAX_LAYERS];
     int32_t images[BENCH_MAX_LAYERS + 1], gradients[BENCH_MAX_LAYERS + 1]; /* -1: none yet */
-    bool well;
 } builder;
-
-static int32_t add_value(builder *b, bench_value value)
-{
-    bench_training *t = b->training;
-    if (t->value_count == BENCH_MAX_VALUES) {
-        b->well = false;
-        return 0;
-    }
-    t->values[t->value_count] = value;
-    return (int32_t)t->value_count++;
-}
 
 static int32_t add_image(builder *b, uint32_t image)
 {
     const bench_image *i = &b->training->network.images[image];
-    return add_value(b,
-                     (bench_value){.dtype = TENON_DTYPE_F32,
+    return bench_list_value(
+        b->training, (bench_value){.dtype = TENON_DTYPE_F32,
                                    .rank = 4,
                                    .shape = {b->training->n, i->channels, i->size[0], i->size[1]},
                                    .is_image = true,
@@ -47,54 +35,19 @@ static int32_t add_image(builder *b, uint32_t image)
 
 static int32_t add_vector(builder *b, int64_t size, bool lasts, double initial)
 {
-    return add_value(b, (bench_value){.dtype = TENON_DTYPE_F32,
-                                      .rank = 1,
-                                      .shape = {size},
-                                      .lasts = lasts,
-                                      .low = initial,
-                                      .high = initial});
+    return bench_list_value(b->training, (bench_value){.dtype = TENON_DTYPE_F32,
+                                                       .rank = 1,
+                                                       .shape = {size},
+                                                       .lasts = lasts,
+                                                       .low = initial,
+                                                       .high = initial});
 }
 
-/* Adds a step without operands. */
-static bench_step *add_step(builder *b, const tn_operation *operation, bench_layer_kind kind)
-{
-    bench_training *t = b->training;
-    b->well = b->well && t->step_count < BENCH_MAX_STEPS;
-    bench_step *step = &t->steps[b->well ? t->step_count++ : 0];
-    step->operation = operation;
-    step->kind = kind;
-    tn_operation_defaults(operation, step->params.bytes);
-    memset(step->values, -1, sizeof step->values);
-    return step;
-}
+#define ADD(operation, kind, ...) BENCH_LIST_STEP(b->training, operation, kind, __VA_ARGS__)
 
-/* Adds a step whose operands are these values; -1: absent. */
-static void *add(builder *b, const tn_operation *operation, bench_layer_kind kind,
-                 const int32_t *values)
-{
-    bench_step *step = add_step(b, operation, kind);
-    memcpy(step->values, values, operation->operand_count * sizeof *values);
-    return step->params.bytes;
-}
-#define ADD(operation, kind, ...) add(b, &(operation), kind, (const int32_t[]){__VA_ARGS__})
-
-/* Adds a parameter's update. */
 static void update(builder *b, int32_t parameter, int32_t gradient)
 {
-    bench_value velocity = b->training->values[parameter];
-    velocity.low = velocity.high = 0;
-    tenon_sgd_params *sgd =
-        ADD(tn_operation_sgd, BENCH_LAYER_UPDATE, gradient, parameter, add_value(b, velocity), -1);
-    sgd->learning_rate = LEARNING_RATE;
-    sgd->momentum = MOMENTUM;
-}
-
-/* Adds the gradient of a parameter, which does not last. */
-static int32_t add_gradient(builder *b, int32_t parameter)
-{
-    bench_value gradient = b->training->values[parameter];
-    gradient.lasts = false;
-    return add_value(b, gradient);
+    bench_list_update(b->training, parameter, gradient, LEARNING_RATE, MOMENTUM, 0);
 }
 
 static void normalize(builder *b, forward_layer *f, int32_t y, int64_t channels)
@@ -140,7 +93,7 @@ static void convolve(builder *b, const bench_layer *layer, forward_layer *f)
     const double inputs = (double)(w.shape[1] * w.shape[2] * w.shape[3]);
     w.high = sqrt(6 / inputs);
     w.low = -w.high;
-    f->w = add_value(b, w);
+    f->w = bench_list_value(b->training, w);
     f->sums = has_norm ? add_image(b, layer->y) : -1;
     if (!has_norm)
         f->bias = add_vector(b, w.shape[0], true, 0);
@@ -184,10 +137,10 @@ static void add_loss(builder *b, uint32_t last)
     each.name = "labels";
     each.dtype = TENON_DTYPE_I32;
     each.high = (double)(classes - 1);
-    const int32_t labels = add_value(b, each);
+    const int32_t labels = bench_list_value(b->training, each);
     each.name = "loss";
     each.dtype = TENON_DTYPE_F32;
-    const int32_t loss = add_value(b, each), logits = b->images[last];
+    const int32_t loss = bench_list_value(b->training, each), logits = b->images[last];
     b->gradients[last] = add_image(b, last);
     tenon_cross_entropy_params *forward =
         ADD(tn_operation_cross_entropy, BENCH_LAYER_POINTWISE_FUNCTION, logits, labels, loss);
@@ -202,8 +155,8 @@ static void add_loss(builder *b, uint32_t last)
 /* Adds the gradients of batch norm. Returns that of its input. */
 static int32_t unnormalize(builder *b, const bench_layer *layer, const forward_layer *f, int32_t dy)
 {
-    const int32_t dx = add_image(b, layer->y), dgamma = add_gradient(b, f->gamma),
-                  dbeta = add_gradient(b, f->bias);
+    const int32_t dx = add_image(b, layer->y), dgamma = bench_list_gradient(b->training, f->gamma),
+                  dbeta = bench_list_gradient(b->training, f->bias);
     tenon_norm_params *norm = ADD(tn_operation_norm_backward, BENCH_LAYER_NORM, f->sums, dy,
                                   f->gamma, f->mean, f->rstd, dx, dgamma, dbeta);
     norm->kind = TENON_NORM_BATCH;
@@ -217,7 +170,7 @@ static int32_t unnormalize(builder *b, const bench_layer *layer, const forward_l
 static void add_conv_gradients(builder *b, const bench_layer *layer, const forward_layer *f,
                                int32_t dy)
 {
-    const int32_t dw = add_gradient(b, f->w);
+    const int32_t dw = bench_list_gradient(b->training, f->w);
     tenon_conv_backward_params *filters =
         ADD(tn_operation_conv_backward_filter, BENCH_LAYER_DW, b->images[layer->x], dy, dw);
     filters->groups = layer->groups;
@@ -255,7 +208,7 @@ static void add_gradients(builder *b, const bench_layer *layer, const forward_la
     if (f->sums >= 0) {
         dy = unnormalize(b, layer, f, dy);
     } else {
-        const int32_t db = add_gradient(b, f->bias);
+        const int32_t db = bench_list_gradient(b->training, f->bias);
         ADD(tn_operation_conv_backward_bias, BENCH_LAYER_DW, dy, db);
         update(b, f->bias, db);
     }
@@ -276,8 +229,9 @@ static bool is_supported(const bench_network *network, uint32_t number)
 
 bool bench_training_list(bench_training *t)
 {
-    builder b = {.training = t, .well = true};
+    builder b = {.training = t};
     const uint32_t last = t->network.layer_count;
+    bool well = true;
     for (uint32_t i = 0; i <= last; i++) {
         b.images[i] = add_image(&b, i);
         b.gradients[i] = -1;
@@ -286,7 +240,7 @@ bool bench_training_list(bench_training *t)
     for (uint32_t i = 0; i < last; i++) {
         const bench_layer *layer = &t->network.layers[i];
         b.layers[i] = (forward_layer){-1, -1, -1, -1, -1, -1, -1};
-        b.well = b.well && is_supported(&t->network, i);
+        well = well && is_supported(&t->network, i);
         if (layer->kind == BENCH_LAYER_POOLING)
             add_pooling(&b, layer, &b.layers[i]);
         else
@@ -295,5 +249,5 @@ bool bench_training_list(bench_training *t)
     add_loss(&b, last);
     for (uint32_t i = last; i-- > 0;)
         add_gradients(&b, &t->network.layers[i], &b.layers[i]);
-    return b.well;
+    return well && !t->is_full;
 }

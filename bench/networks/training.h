@@ -30,6 +30,9 @@ typedef struct bench_step {
     bench_layer_kind kind;
     tn_case_params params;
     int32_t values[TN_MAX_OPERANDS]; /* numbers of values; -1: absent */
+    /* Bits of the operands that are viewed as a matrix with a row for each first index, and of
+     * those that are transposed (afterwards). */
+    uint32_t flattened, transposed;
     tenon_plan *plan;
 } bench_step;
 
@@ -39,7 +42,8 @@ typedef struct bench_training {
     bench_value values[BENCH_MAX_VALUES];
     bench_step steps[BENCH_MAX_STEPS];
     uint32_t value_count, step_count;
-    double operations; /* of convolutions and their gradients */
+    bool is_full;      /* it has more values or steps than can be listed */
+    double operations; /* of products, convolutions and their gradients */
     tenon_context *context;
     tenon_sequence *sequence;
     tenon_memory workspace; /* of the sequence; that of a stream is limited */
@@ -47,6 +51,21 @@ typedef struct bench_training {
 
 /* Lists the values and steps. Returns false if the network has a layer that is not supported. */
 bool bench_training_list(bench_training *training);
+
+/* Append to the lists. A value's number is returned. */
+int32_t bench_list_value(bench_training *training, bench_value value);
+/* The gradient of a parameter, which does not last. */
+int32_t bench_list_gradient(bench_training *training, int32_t parameter);
+/* A step whose operands are these values; -1: absent. Returns its parameters, which have the
+ * defaults. */
+void *bench_list_step(bench_training *training, const tn_operation *operation,
+                      bench_layer_kind kind, const int32_t *values);
+#define BENCH_LIST_STEP(training, operation, kind, ...)                                            \
+    bench_list_step(training, &(operation), kind, (const int32_t[]){__VA_ARGS__})
+/* The update of a parameter by momentum, with a velocity that is 0 at first. Returns the velocity.
+ */
+int32_t bench_list_update(bench_training *training, int32_t parameter, int32_t gradient,
+                          double learning_rate, double momentum, double weight_decay);
 
 /* Makes the plans, the sequence, and the values that last or are operands. On failure the training
  * can be destroyed. */
@@ -57,6 +76,10 @@ void bench_training_destroy(bench_training *training);
 bool bench_training_reset(bench_training *training, tenon_stream *stream);
 
 bool bench_training_run(bench_training *training, tenon_stream *stream);
+
+/* Returns a step's view of an operand that is stored so. */
+tenon_tensor bench_training_view(const bench_training *training, const bench_step *step,
+                                 uint32_t operand, tenon_tensor stored);
 
 /* Allocates own of the intermediates, if that is not done yet. */
 bool bench_training_allocate(bench_training *training);

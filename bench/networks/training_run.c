@@ -11,10 +11,20 @@
 
 #define PASSES 3
 
-/* Returns a value as operations view it: an image as N C H W. */
-static tenon_tensor view_of(const bench_value *value, const tenon_tensor *stored)
+tenon_tensor bench_training_view(const bench_training *t, const bench_step *step, uint32_t operand,
+                                 tenon_tensor stored)
 {
-    return value->is_image ? tenon_tensor_nhwc(*stored) : *stored;
+    if (step->flattened >> operand & 1) {
+        const int64_t rows = stored.shape[0],
+                      shape[] = {rows, tenon_tensor_elements(&stored) / rows};
+        const tenon_tensor image = stored;
+        stored = tenon_tensor_view(image.dtype, 2, shape);
+        stored.memory = image.memory;
+        stored.offset = image.offset;
+    } else if (t->values[step->values[operand]].is_image) {
+        stored = tenon_tensor_nhwc(stored);
+    }
+    return step->transposed >> operand & 1 ? tenon_tensor_transpose(stored, 0, 1) : stored;
 }
 
 static void stored_shape(const bench_value *value, int64_t shape[4])
@@ -105,7 +115,7 @@ static void set_views(const bench_training *t, const bench_step *step, bool own,
         if (i >= step->operation->operand_count || step->values[i] < 0)
             continue;
         const bench_value *value = &t->values[step->values[i]];
-        views[i] = view_of(value, own ? &value->own : &value->placed);
+        views[i] = bench_training_view(t, step, i, own ? value->own : value->placed);
         list[i] = &views[i];
     }
 }

@@ -16,13 +16,16 @@
 
 /* For each operation, the dimension of each operand by which its results can be divided into
  * independent parts; -1: each part reads the whole operand. */
-static const struct {
+typedef struct division {
     const tn_operation *operation;
     int32_t dimensions[TN_MAX_OPERANDS];
-} divisions[] = {
-    {&tn_operation_conv, {-1, 0, 1, 0, 1}},
-    {&tn_operation_conv_backward_data, {-1, 1, 1}},
-    {&tn_operation_conv_backward_filter, {-1, 1, 0}},
+    int32_t groups[3]; /* of convolutions: the same, by which groups divide the first operands */
+} division;
+
+static const division divisions[] = {
+    {&tn_operation_conv, {-1, 0, 1, 0, 1}, {1, -1, -1}},
+    {&tn_operation_conv_backward_data, {-1, 1, 1}, {1, 0, -1}},
+    {&tn_operation_conv_backward_filter, {-1, 1, 0}, {1, -1, -1}},
     {&tn_operation_conv_backward_bias, {1, 0}},
     {&tn_operation_norm, {1, 0, 0, 1, 0, 0, 0, 0}},
     {&tn_operation_norm_backward, {1, 1, 0, 0, 0, 1, 0, 0}},
@@ -34,13 +37,34 @@ static const struct {
     {&tn_operation_cross_entropy, {0, 0, 0}},
     {&tn_operation_cross_entropy_backward, {0, 0, 0, 0}},
     {&tn_operation_sgd, {0, 0, 0, 0}},
+    {&tn_operation_gemm, {-1, 1, 1, 0, 1}},
+    {&tn_operation_reduce, {1, 0}},
+    {&tn_operation_elementwise, {1, 1, 1}},
+    {&tn_operation_lrn, {0, 0}},
+    {&tn_operation_lrn_backward, {0, 0, 0}},
+    /* Random numbers depend on the index in the whole tensor. */
+    {&tn_operation_dropout, {-1, -1}},
+    {&tn_operation_bernoulli, {-1, -1}},
+    {&tn_operation_mse, {-1, -1, -1}},
 };
+
+/* Returns the member of a convolution's parameters; NULL for other operations. */
+static int64_t *groups_of(const tn_operation *operation, tn_case_params *params)
+{
+    if (operation == &tn_operation_conv)
+        return &((tenon_conv_params *)(void *)params->bytes)->groups;
+    if (operation == &tn_operation_conv_backward_data ||
+        operation == &tn_operation_conv_backward_filter)
+        return &((tenon_conv_backward_params *)(void *)params->bytes)->groups;
+    return NULL;
+}
 
 /* Copies of a step's operands on the host, before and after it ran. */
 typedef struct step_values {
     const bench_training *training;
     const bench_step *step;
-    const int32_t *dimensions;
+    const division *division;
+    int64_t groups; /* of a convolution; otherwise 1 */
     void *before[TN_MAX_OPERANDS], *after[TN_MAX_OPERANDS];
 } step_values;
 
@@ -77,16 +101,33 @@ static bool copy(const step_values *v, tenon_stream *stream, bool only_written, 
     return true;
 }
 
+/* Returns the number of parts, which is the size of the result that is divided. */
+static int64_t part_count(const step_values *v)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
+        const bench_value *value = value_of(v, i);
+        const int32_t d = v->division->dimensions[i];
+        if (value != NULL && d >= 0 && tn_operation_writes(v->step->operation, i))
+            count = bench_training_view(v->training, v->step, i, value->own).shape[d];
+    }
+    return count;
+}
+
 /* Returns part `at` of an operand in a copy on the host. */
 static tenon_tensor part_of(const step_values *v, uint32_t operand, void *data, int64_t at)
 {
     const bench_value *value = value_of(v, operand);
     tenon_tensor host = value->own;
     host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
-    if (value->is_image)
-        host = tenon_tensor_nhwc(host);
-    const int32_t d = v->dimensions[operand];
-    return d >= 0 ? tenon_tensor_slice(host, (uint32_t)d, at, 1) : host;
+    host = bench_training_view(v->training, v->step, operand, host);
+    if (v->groups > 1 && operand < 3 && v->division->groups[operand] >= 0) {
+        const uint32_t by = (uint32_t)v->division->groups[operand];
+        const int64_t size = host.shape[by] / v->groups;
+        host = tenon_tensor_slice(host, by, at * v->groups / part_count(v) * size, size);
+    }
+    const int32_t d = v->division->dimensions[operand];
+    return d >= 0 ? tenon_tensor_slice(host, (uint32_t)d, at % host.shape[d], 1) : host;
 }
 
 static bool compare_output(const step_values *v, uint32_t operand, int64_t at,
@@ -124,7 +165,10 @@ static bool compare_part(const step_values *v, int64_t at, double *error_over_bo
         count += tn_operation_writes(operation, i) ? tenon_tensor_elements(&parts[i]) : 0;
     }
     tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
-    bool well = expected != NULL && operation->reference(v->step->params.bytes, views, expected);
+    tn_case_params params = v->step->params;
+    if (v->groups > 1)
+        *groups_of(operation, &params) = 1;
+    bool well = expected != NULL && operation->reference(params.bytes, views, expected);
     for (uint32_t i = 0; well && i < operation->operand_count; i++) {
         if (views[i] == NULL || !tn_operation_writes(operation, i))
             continue;
@@ -135,25 +179,17 @@ static bool compare_part(const step_values *v, int64_t at, double *error_over_bo
     return well;
 }
 
-/* Returns the number of parts, which is that of the first operand that is divided. */
-static int64_t part_count(const step_values *v)
-{
-    for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
-        const bench_value *value = value_of(v, i);
-        if (value != NULL && v->dimensions[i] >= 0)
-            return value->shape[v->dimensions[i]];
-    }
-    return 1;
-}
-
 static bool verify_step(bench_training *t, tenon_stream *stream, uint32_t number,
                         double *error_over_bound, char why[256])
 {
-    step_values v = {.training = t, .step = &t->steps[number]};
+    step_values v = {.training = t, .step = &t->steps[number], .groups = 1};
+    const int64_t *groups = groups_of(v.step->operation, &t->steps[number].params);
+    if (groups != NULL)
+        v.groups = *groups;
     for (size_t i = 0; i < sizeof divisions / sizeof *divisions; i++)
         if (divisions[i].operation == v.step->operation)
-            v.dimensions = divisions[i].dimensions;
-    bool well = v.dimensions != NULL && copy(&v, stream, false, v.before) &&
+            v.division = &divisions[i];
+    bool well = v.division != NULL && copy(&v, stream, false, v.before) &&
                 bench_training_run_step(t, stream, number) && copy(&v, stream, true, v.after);
     const int64_t count = well ? part_count(&v) : 0;
     for (int64_t i = 0; well && i < SLICES && i < count; i++)

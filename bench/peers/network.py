@@ -2,7 +2,9 @@
 """Runs a network or a call with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from
 standard input, the layers as described in bench/peers/program_network.c or the call as described in numpy.c, followed by
 the bytes of its inputs. Prints "ready" with the library's version, or "absent: REASON" and ends. Then, for each line
-with a number, it runs the work that many times and prints "done". The weights of networks are random: they do not
+with a number, it runs the work that many times and prints "done". With numpy it also takes the training steps of
+historic.py, described in program_step.c, from given initial values; for the line "check" it takes the first step and
+prints samples of the results. The other weights of networks are random, which does not
 affect the time."""
 import json
 import sys
@@ -169,23 +171,28 @@ def pytorch(network):
     return step, torch.__version__
 
 
-def arrays(call):
-    """Returns a function that runs a call in NumPy, and the version."""
+def arrays(work):
+    """Returns a function that runs a call or a training step in NumPy, the version and, for a training step, a function
+    for the line "check"."""
     import calls
+    import historic
 
-    return calls.numpy_call(call, sys.stdin.buffer)
+    return calls.numpy_call(work, sys.stdin.buffer) if "statement" in work else historic.numpy_steps(work)
 
 
 def main():
     libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch, "numpy": arrays}
     work = json.loads(sys.stdin.buffer.readline())
     try:
-        run, version = libraries[sys.argv[1]](work)
+        run, version, *check = libraries[sys.argv[1]](work)
     except ImportError as reason:
         print("absent:", reason, flush=True)
         return
     print("ready", version, flush=True)
     for line in sys.stdin.buffer:
+        if line == b"check\n":
+            print(json.dumps(check[0]()), flush=True)
+            continue
         for _ in range(int(line)):
             run()
         print("done", flush=True)

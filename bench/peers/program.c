@@ -131,3 +131,8 @@ bool bench_program_start(const char *command, const char *library, const char *l
     *way = (bench_way){library, call, true, p, destroy, p->version, finish};
     return true;
 }
+
+bool bench_program_ask(const bench_way *way, const char *line, char *answer, int size)
+{
+    return ask(way->data, line, NULL, 0, answer, size)[0] != '\0';
+}

@@ -23,11 +23,14 @@ class Blocks(unittest.TestCase):
                 with self.subTest(page, code=code), contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(code, page, "exec"), {})
 
-    def test_the_example_runs(self):
-        done = subprocess.run([sys.executable, ROOT / "examples" / "edges.py"], check=False,
-                              capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("#####", done.stdout)
+    def test_the_examples_run(self):
+        for name, printed in (("edges", "#####"), ("options", "Asian arithmetic"),
+                              ("safe_training", "steps skipped")):
+            with self.subTest(name):
+                done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py"], check=False,
+                                      capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(printed, done.stdout)
 
 
 if __name__ == "__main__":

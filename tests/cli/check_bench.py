@@ -63,7 +63,7 @@ class Usage(unittest.TestCase):
                       "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
                       "bandwidth-cpu", "bandwidth-cpu-nhwc",
                       "packed-cpu", "pool-cpu", "recurrence", "conv-int8", "elementwise", "reduce", "indexing",
-                      "sorting", "images", "random", "networks",
+                      "sorting", "images", "random", "networks", "historic",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
@@ -231,6 +231,48 @@ for line in source:
             found, _ = self.run_json("run", "--time", "0.01", "--suite", "sorting", "--filter", "sort i32 1 Ki", "--dtype",
                                      "i32", "--peers", "numpy", "--network-program", command(file.name))
         self.assertEqual(found["results"][0]["peers"]["numpy"]["algorithm"], "np.copyto(y, x); y.sort() 4096")
+class HistoricWorkloads(Bench):
+    """Training steps, and the same in NumPy, which are compared with Tenon's before they are measured."""
+
+    PROGRAM = os.path.join(os.path.dirname(__file__), "..", "..", "bench", "peers", "network.py")
+    KINDS = {"connected", "dw", "random", "pointwise", "update"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.store = tempfile.TemporaryDirectory()  # the cases share kernels
+        cls.addClassCleanup(cls.store.cleanup)
+
+    def measure(self, program, case, *args):
+        found, _ = self.run_json("run", "--time", "0.01", "--suite", "historic", "--filter", case, "--peers", "numpy",
+                                 "--network-program", program, *args, TENON_CACHE="1", TENON_CACHE_DIR=self.store.name)
+        (result,) = found["results"]
+        return result, found["peers"]["left_out"]
+
+    def test_results_agree_with_references_and_numpy(self):
+        pythons = [p for p in (sys.executable, "/usr/bin/python3") if os.path.exists(p) and
+                   subprocess.run([p, "-c", "import numpy"], capture_output=True, check=False).returncode == 0]
+        program = shlex.join([*(pythons or [sys.executable])[:1], self.PROGRAM])
+        for case, kinds in (("alexnet-tiny", self.KINDS | {"first", "kxk", "dx", "norm", "pooling"}),
+                            ("dbn-tiny", self.KINDS)):
+            result, left_out = self.measure(program, case)
+            self.assertTrue(result["verified"])
+            self.assertEqual(set(result["layers_ns"]), kinds)
+            if pythons:
+                self.assertEqual(left_out, [])
+                self.assertRegex(result["peers"]["numpy"]["algorithm"], r"^\d+\.\d+\.\d+/")
+
+    def test_wrong_results_are_left_out(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("input()\nprint('ready 1.2', flush=True)\ninput()\nprint([[1.0]] * 12, flush=True)\ninput()\n")
+            file.flush()
+            result, left_out = self.measure(command(file.name), "dbn-tiny", "--no-verify")
+        self.assertEqual(result["peers"], {})
+        self.assertEqual(left_out, [{"name": "numpy", "why": "wrong result 1 of 12"}])
+
+    def test_missing_numpy_is_named(self):
+        result, left_out = self.measure(shlex.join([sys.executable, "-S", "-E", self.PROGRAM]), "dbn-tiny", "--no-verify")
+        self.assertEqual(result["peers"], {})
+        self.assertEqual(left_out, [{"name": "numpy", "why": "No module named 'numpy'"}])
 
 
 class NetworksInOnednn(Bench):

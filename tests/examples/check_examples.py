@@ -15,13 +15,18 @@ EXAMPLES = ROOT / "examples"
 PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 149  # except for the demo, which is a complete application
-ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join"}
+ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn"}
+SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"]}  # arguments for less work
 OUTPUT = {
     "product": r"\A4 5\n10 11\n\Z",
     "int8": r"\A8 bits differ from float by [01]\.\d\d %",
     "group_by": r"\A(shop \d+: \d+ sales, \d+ cents, at most \d+\n){3}30 shops, 50000 sales, 0 wrong rows\n\Z",
     "join": r"\A(region \d: \d+ cents\n){3}18\d\d\d of 20000 orders have a customer, 0 wrong sums\n\Z",
     "devices": r"\A(rows \d+ to \d+ on \d+:\d+, .+\n){2,}1000 rows, 0 wrong elements\n\Z",
+    # These fail themselves if a price is wrong, or an error does not fall.
+    "options": r"\AEuropean .*\nAsian geometric .*closed form .*\nAsian arithmetic  +\d+\.\d+, standard error .*\n\Z",
+    "alexnet": r"\A(step \d  loss \d+\.\d+  \d+\.\d\d s\n){3}\Z",
+    "dbn": r"\A(layer \d  step \d+  error 0\.\d+  \d+\.\d+ s\n){6}\Z",
     "shared": r"\A( 20.0 % ?){5}\n  1.2 %   3.2 %   8.6 %  23.4 %  63.6 %\n.*\n\Z",
     "pipeline": r"\A8 batches of 64 rows, 0 wrong elements\n\Z",
     "edges": r"\A([.#]{44}\n){20}\n([.#]{44}\n){20}\n\Z",
@@ -45,7 +50,7 @@ class Examples(unittest.TestCase):
             with self.subTest(name):
                 if name not in ALWAYS_BUILT:
                     self.needs(name)
-                done = run(name)
+                done = run(name, *SMALL.get(name, []))
                 self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
                 self.assertRegex(done.stdout, pattern)
 
@@ -77,8 +82,15 @@ class Examples(unittest.TestCase):
             self.assertEqual(done.returncode, 1, words)
             self.assertRegex(done.stderr, "^photo: .*: .", words)
 
+    def test_wrong_arguments_are_refused(self):
+        for name in ("alexnet", "dbn"):
+            for words in (["0"], ["3", "0"], ["2", "2", "2"]):
+                done = run(name, *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), [name, *words])
+                self.assertIn(f"usage: {name}", done.stderr)
+
     def test_a_missing_device_is_reported(self):
-        for name in {"product", "int8", "pipeline", "edges"} & set(PROGRAMS):
+        for name in {"product", "int8", "pipeline", "edges", "options", "alexnet"} & set(PROGRAMS):
             done = run(name, TENON_DEVICE="no such device")
             self.assertEqual(done.returncode, 1, name)
             self.assertIn("no such device", done.stderr, name)
