@@ -85,9 +85,9 @@ static void learn(training *t, const layer *l, const tenon_tensor *v, const teno
 }
 
 /* Makes the probabilities of the examples: one of the patterns with 5 % of noise in each row. */
-static tenon_tensor make_patterns(training *t, int64_t units)
+static tenon_tensor make_patterns(training *t, int64_t size)
 {
-    const tenon_tensor rows = training_tensor(t, TENON_DTYPE_F32, 2, (int64_t[]){BATCH, units});
+    const tenon_tensor rows = training_tensor(t, TENON_DTYPE_F32, 2, (int64_t[]){BATCH, size});
     const tenon_tensor patterns = tenon_tensor_slice(rows, 0, 0, PATTERNS);
     TRY(tenon_random(t->stream,
                      &tenon_random_params(.kind = TENON_RANDOM_BERNOULLI, .probability = 0.3),

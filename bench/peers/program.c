@@ -112,17 +112,17 @@ static bool finish(void *data)
 bool bench_program_start(const char *command, const char *library, const char *line,
                          const bench_bytes *bytes, uint32_t count, bench_way *way)
 {
-    char answer[256] = "";
+    char answer[256];
     if (command == NULL) {
         bench_leave_out(library, "--network-program is not given");
         return false;
     }
     program *p = calloc(1, sizeof *p);
-    if (p == NULL || line == NULL || !start(command, library, p) ||
-        sscanf(ask(p, line, bytes, count, answer, sizeof answer), "ready %63[^\n]", p->version) !=
-            1) {
-        const char *why = strncmp(answer, "absent: ", 8) == 0 ? answer + 8 : "its program failed";
-        bench_leave_out(library, "%s", why);
+    const bool runs = p != NULL && line != NULL && start(command, library, p);
+    const char *found = runs ? ask(p, line, bytes, count, answer, sizeof answer) : "";
+    if (!runs || sscanf(found, "ready %63[^\n]", p->version) != 1) {
+        bench_leave_out(library, "%s",
+                        strncmp(found, "absent: ", 8) == 0 ? found + 8 : "its program failed");
         if (p != NULL)
             destroy(p);
         return false;
