@@ -42,7 +42,7 @@ def gradients(x, r, dy, kept):
 class Training(unittest.TestCase):
     def step(self, x, w, r, bias, dy_of):
         """Returns y and the gradients of the weights, computed by Tenon."""
-        y, reserve = tenon.rnn_forward(x, w, r, bias, reserve=True)
+        y, reserve = tenon.rnn_forward(x, w, r, bias=bias, reserve=True)
         dgates = tenon.rnn_backward_data(w, r, y=y, reserve=reserve, dy=dy_of(y))
         return (y, *tenon.rnn_backward_weights(x, y=y, reserve=reserve, dgates=dgates, dw=True, dr=True, dbias=True))
 

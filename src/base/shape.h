@@ -22,6 +22,12 @@ tenon_status tn_handle_check(const char *caller, const char *argument, const ten
  * `caller` and `argument`. */
 tenon_status tn_tensor_check(const char *caller, const char *argument, const tenon_tensor *tensor);
 
+/* Returns true if two handles are of one kind and have the same value. */
+static inline bool tn_same_memory(const tenon_memory *a, const tenon_memory *b)
+{
+    return a->kind == b->kind && a->u.svm == b->u.svm;
+}
+
 /* The functions below take views that tn_tensor_check has accepted. */
 
 bool tn_tensor_empty(const tenon_tensor *tensor);

@@ -156,8 +156,8 @@ void tn_case_text_of_call(const tn_call *call, char text[TN_REPEAT_SIZE])
 
 static bool same_place(const tenon_tensor *a, const tenon_tensor *b)
 {
-    return a->memory.kind != TENON_MEMORY_NONE && a->memory.kind == b->memory.kind &&
-           a->memory.u.raw[0] == b->memory.u.raw[0] && tn_tensor_same_view(a, b);
+    return a->memory.kind != TENON_MEMORY_NONE && tn_same_memory(&a->memory, &b->memory) &&
+           tn_tensor_same_view(a, b);
 }
 
 void tn_case_make(const tn_operation *operation, const void *params,

@@ -76,7 +76,7 @@ static tenon_status check_alike(const checked_call *c, const char *argument,
 static bool is_part(const tenon_tensor *x, const tenon_tensor *y, uint32_t rank)
 {
     const tenon_tensor part = tenon_tensor_slice(*y, 0, rank * x->shape[0], x->shape[0]);
-    return memcmp(&x->memory, &part.memory, sizeof x->memory) == 0 && tn_tensor_same_view(x, &part);
+    return tn_same_memory(&x->memory, &part.memory) && tn_tensor_same_view(x, &part);
 }
 
 /* Checks the memory of a member's tensors, and that they do not overlap. */
@@ -100,7 +100,7 @@ static tenon_status check_memory(const checked_call *c, uint32_t m, tn_role x_ro
 
 static bool share_bytes(const tenon_tensor *a, const tenon_tensor *b)
 {
-    return memcmp(&a->memory, &b->memory, sizeof a->memory) == 0 && tn_tensor_overlaps(a, b, 0);
+    return tn_same_memory(&a->memory, &b->memory) && tn_tensor_overlaps(a, b, 0);
 }
 
 /* Fails if the output of a member overlaps a tensor of another one: members of one OpenCL context

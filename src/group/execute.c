@@ -84,7 +84,7 @@ static tenon_status close_sources(execution *e)
 
 static bool same_place(const tenon_tensor *a, const tenon_tensor *b)
 {
-    return memcmp(&a->memory, &b->memory, sizeof a->memory) == 0 && a->offset == b->offset;
+    return tn_same_memory(&a->memory, &b->memory) && a->offset == b->offset;
 }
 
 static tenon_status run_step(execution *e, const tn_group_step *step)

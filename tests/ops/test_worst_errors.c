@@ -186,6 +186,7 @@ static void check_operation(const tn_operation *operation)
         return;
     while (operation->examples[lines] != NULL)
         lines++;
+    assert_true(lines > 0);
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(2); n++) {
             tn_case c;

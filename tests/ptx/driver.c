@@ -151,6 +151,21 @@ static cl_int done(cl_event *event)
     return CL_SUCCESS;
 }
 
+/* A command that waits for an event of the host could not return. */
+EXPORT cl_event clCreateUserEvent(cl_context context, cl_int *errcode_ret)
+{
+    (void)context;
+    *errcode_ret = CL_INVALID_OPERATION;
+    return NULL;
+}
+
+EXPORT cl_int clSetUserEventStatus(cl_event event, cl_int execution_status)
+{
+    (void)event;
+    (void)execution_status;
+    return CL_INVALID_EVENT;
+}
+
 EXPORT cl_int clRetainEvent(cl_event event)
 {
     __atomic_add_fetch(&event->references, 1, __ATOMIC_SEQ_CST);

@@ -86,6 +86,19 @@ EXPORT cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type
     return CL_SUCCESS;
 }
 
+EXPORT cl_int clCreateSubDevices(cl_device_id in_device,
+                                 const cl_device_partition_property *properties,
+                                 cl_uint num_devices, cl_device_id *out_devices,
+                                 cl_uint *num_devices_ret)
+{
+    (void)in_device;
+    (void)properties;
+    (void)num_devices;
+    (void)out_devices;
+    (void)num_devices_ret;
+    return CL_INVALID_VALUE;
+}
+
 static cl_int text_info(cl_device_info what, size_t size, void *to, size_t *size_ret)
 {
     switch (what) {

@@ -61,8 +61,10 @@ void tn_compact_fill_valid(const void *params, const tenon_tensor *const *v, uin
     (void)params;
     for (int64_t i = tenon_tensor_elements(mask); i > 0; i--) {
         const double x = tn_random(seed);
-        if (x < 0)
-            tn_dtype_store(mask->dtype, tn_host_element(mask, index), x < -0.5 ? -0.0 : 0.0);
+        /* The numbers may be those that the elements were made of; a bool is true if its number is
+         * negative. */
+        if (x > 0)
+            tn_dtype_store(mask->dtype, tn_host_element(mask, index), x > 0.5 ? -0.0 : 0.0);
         tn_next_index(index, mask->shape, mask->rank);
     }
 }

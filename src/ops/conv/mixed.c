@@ -98,8 +98,6 @@ static const char *mixed_configure(tenon_context *context, const tn_problem *pro
     const conv_mixed_problem *p = (const conv_mixed_problem *)problem;
     tn_widened_factors copies;
     const conv_problem conv = convert(p, &copies);
-    if (copies.bytes > problem->workspace_limit)
-        return "the workspace has no room for copies of the images and filters in f32";
     choice->time = tn_problem_time(context, &tn_conv_family, &conv.head) +
                    tn_widen_time(context, &copies, problem->workspace_limit);
     return tn_mixed_choose(p->types, copies.bytes, choice);

@@ -29,8 +29,7 @@ bool tn_concat_slice(const tn_concat *c, uint32_t i, int64_t *start, tenon_tenso
 
 bool tn_same_elements(const tenon_tensor *a, const tenon_tensor *b)
 {
-    return a->memory.kind == b->memory.kind && a->memory.u.svm == b->memory.u.svm &&
-           tn_tensor_same_view(a, b);
+    return tn_same_memory(&a->memory, &b->memory) && tn_tensor_same_view(a, b);
 }
 
 static tenon_status elementwise_concat_check_params(const char *caller,

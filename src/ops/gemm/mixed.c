@@ -102,8 +102,6 @@ static const char *converted_configure(tenon_context *context, const tn_problem 
     const gemm_mixed_problem *p = (const gemm_mixed_problem *)problem;
     tn_widened_factors copies;
     const gemm_problem product = convert(p, &copies);
-    if (copies.bytes > problem->workspace_limit)
-        return "the workspace has no room for copies of the factors in f32";
     choice->time = tn_gemm_estimate(context, &product) +
                    tn_widen_time(context, &copies, problem->workspace_limit);
     return tn_mixed_choose(p->types, copies.bytes, choice);
@@ -154,8 +152,6 @@ static const char *sums_configure(tenon_context *context, const tn_problem *prob
     if ((g->flags & GEMM_SKIP_AB) != 0 || g->k == 0)
         return "the product is not computed";
     const uint64_t bytes = tn_gemm_split_bytes(g, 1);
-    if (bytes > problem->workspace_limit)
-        return "the workspace has no room for the sums";
     const gemm_problem sums = sums_of(p, bytes);
     const tn_work add = tn_gemm_split_sum_work(context, g, 1);
     tn_choice_add(context, choice, &add);

@@ -178,6 +178,8 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
     const gemm_problem p = thin_a(problem);
     int32_t *values = choice->values;
     const char *why = gemm_skinny_refuses(&p);
+    if (why == NULL && tn_gemm_rounds_sums(&p) && p.n > 1 && p.matrix[GEMM_D].col != 1)
+        why = "the sums of 16-bit factors are stored by rows"; /* store_sums of epilogue.clh */
     if (why != NULL)
         return why;
     choice->never_chosen = tn_gemm_made_for_cpus(context);

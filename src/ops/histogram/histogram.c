@@ -92,6 +92,16 @@ static int64_t bits_of(tenon_dtype dtype, double value)
                            &value);
 }
 
+/* The range is finite even where it is not used. */
+static tenon_status check_range(const char *caller, const tenon_histogram_params *params)
+{
+    if (isfinite(params->low) && isfinite(params->high))
+        return TENON_OK;
+    const bool is_low = !isfinite(params->low);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is %g, must be finite", caller,
+                   is_low ? "low" : "high", is_low ? params->low : params->high);
+}
+
 /* Sets the range of bins of equal width. */
 static tenon_status fill_range(const char *caller, const tenon_histogram_params *params,
                                histogram_problem *p)
@@ -132,6 +142,7 @@ tenon_status tn_histogram_prepare(const void *given, tn_call *call, tn_problem *
     const tenon_tensor *weights = call->operands[HISTOGRAM_WEIGHTS].view;
     const tenon_tensor *y = call->operands[HISTOGRAM_Y].view;
     histogram_problem *p = (histogram_problem *)problem;
+    TN_TRY(check_range(call->caller, params));
     TN_TRY(check_element_types(call, params->flags));
     TN_TRY(check_shapes(call, params->flags));
     tn_problem_begin(&p->head, sizeof *p);

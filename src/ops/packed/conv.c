@@ -122,6 +122,7 @@ TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
     filter_call call;
     TN_TRY(tn_stream_check(caller, stream));
     TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_FILTER));
+    TN_TRY(tn_packed_check_types(caller, packed, "x", x, "y", y));
     TN_TRY(select_operation(caller, params, packed, x, y, &call));
     const tenon_tensor *const views[] = {x, &call.w, c, bias, y};
     return tn_operation_run_as(caller, call.operation, stream, &call.params, views, sync);
@@ -136,6 +137,7 @@ TENON_API tenon_status tenon_conv_forward_packed_plan(
     filter_call call;
     TN_TRY(tn_plan_check(caller, context, plan));
     TN_TRY(tn_packed_check(caller, context, packed, PACKED_FILTER));
+    TN_TRY(tn_packed_check_types(caller, packed, "x", x, "y", y));
     TN_TRY(select_operation(caller, params, packed, x, y, &call));
     const tenon_tensor *const views[] = {x, &call.w, c, bias, y};
     TN_TRY(tn_operation_plan_as(caller, call.operation, context, &call.params, views, plan));

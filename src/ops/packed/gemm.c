@@ -183,6 +183,7 @@ TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_
     panels_params all;
     TN_TRY(tn_stream_check(caller, stream));
     TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_GEMM));
+    TN_TRY(tn_packed_check_types(caller, packed, "a", a, "d", d));
     TN_TRY(take_params(caller, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
     return tn_operation_run_as(caller, serving(packed), stream, &all, views, sync);
@@ -198,6 +199,7 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
     panels_params all;
     TN_TRY(tn_plan_check(caller, context, plan));
     TN_TRY(tn_packed_check(caller, context, packed, PACKED_GEMM));
+    TN_TRY(tn_packed_check_types(caller, packed, "a", a, "d", d));
     TN_TRY(take_params(caller, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
     TN_TRY(tn_operation_plan_as(caller, serving(packed), context, &all, views, plan));

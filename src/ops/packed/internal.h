@@ -50,6 +50,13 @@ tenon_status tn_packed_check(const char *caller, const tenon_context *context,
  */
 bool tn_packed_is_bytes(tenon_dtype dtype);
 
+/* Fails if floating-point weights meet another type of the input or of the output: whether a
+ * product could convert them depends on their layout, which depends on the device. Absent views are
+ * not checked. */
+tenon_status tn_packed_check_types(const char *caller, const tenon_packed *packed,
+                                   const char *input, const tenon_tensor *x, const char *output,
+                                   const tenon_tensor *y);
+
 /* Creates an object for a checked view, with uninitialized memory, or in a context without a device
  * with none. `name` forces a layout; NULL selects one. */
 tenon_status tn_packed_create(const char *caller, tenon_context *context, packed_kind kind,

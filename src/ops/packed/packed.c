@@ -62,6 +62,17 @@ bool tn_packed_is_bytes(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
 }
 
+tenon_status tn_packed_check_types(const char *caller, const tenon_packed *packed,
+                                   const char *input, const tenon_tensor *x, const char *output,
+                                   const tenon_tensor *y)
+{
+    const tenon_dtype dtype = packed->view.dtype;
+    if (tn_packed_is_bytes(dtype))
+        return TENON_OK;
+    TN_TRY(tn_same_dtype_check(caller, input, x, "packed", dtype));
+    return tn_same_dtype_check(caller, output, y, "packed", dtype);
+}
+
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {

@@ -43,8 +43,16 @@ void tn_rnn_backward_weights_fill_valid(const void *params, const tenon_tensor *
         tn_case_integers(v[RNN_WEIGHTS_LENGTHS], -1, v[RNN_WEIGHTS_X]->shape[0] + 1, seed);
 }
 
+/* Operands whose rows rnn/direct reads as vectors. */
+static bool is_read_by_rows(rnn_shape which)
+{
+    return which == RNN_SHAPE_X || which == RNN_SHAPE_W || which == RNN_SHAPE_R ||
+           which == RNN_SHAPE_H0;
+}
+
 /* Makes the operands of a call with these sizes that the problem has. */
-static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, tn_case *c)
+static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, bool by_rows,
+                       tn_case *c)
 {
     const rnn_operand *operands = like->backward == 0   ? tn_rnn_operands
                                   : like->backward == 1 ? tn_rnn_data_operands
@@ -54,7 +62,8 @@ static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, t
         const rnn_shape which = operands[i].shape;
         int64_t shape[RNN_RANK];
         const uint32_t rank = tn_rnn_shape(which, like->cell, s, projects, shape);
-        const bool is_dense = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
+        const bool is_dense = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES ||
+                              (by_rows && is_read_by_rows(which));
         if ((operands[i].flag & ~like->flags) == 0)
             c->views[i] = tn_awkward_view(tn_rnn_dtype(which, (tenon_dtype)like->dtype), rank,
                                           shape, gaps && !is_dense);
@@ -62,7 +71,7 @@ static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, t
 }
 
 /* Three calls with the options of the problem: several blocks of sequences and panels, with a rest
- * of each; one sequence and few units, with gaps; no step. */
+ * of each; one sequence and few units, with gaps; no step, which rnn/direct does not serve. */
 bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     const rnn_problem *like = (const rnn_problem *)problem;
@@ -71,8 +80,8 @@ bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
         {.steps = 3, .batch = 19, .inputs = 5, .hidden = 37, .output = projects ? 18 : 37},
         {.steps = 4, .batch = 1, .inputs = 3, .hidden = 3, .output = projects ? 2 : 3},
         {.steps = 0, .batch = 2, .inputs = 3, .hidden = 3, .output = projects ? 2 : 3}};
-    (void)choice;
-    if (number >= sizeof sizes / sizeof *sizes)
+    const bool is_direct = tn_is_solver(choice->solver, &tn_rnn_direct);
+    if (number >= (is_direct ? 2 : sizeof sizes / sizeof *sizes))
         return false;
     rnn_sizes s = sizes[number];
     s.directions = (like->flags & RNN_BOTH) != 0 ? 2 : 1;
@@ -90,6 +99,6 @@ bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
                                                              : TENON_RNN_FORWARD;
     params->order = like->order;
     params->clip = number == 1 && !like->backward ? 0.5 : 0;
-    make_views(like, &s, number == 1, c);
+    make_views(like, &s, number == 1, is_direct, c);
     return true;
 }

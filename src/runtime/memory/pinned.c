@@ -2,6 +2,7 @@
  */
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/gate.h"
+#include "runtime/memory/buffer_registry.h"
 #include "runtime/memory/memory.h"
 #include "runtime/opencl/opencl.h"
 #include "runtime/queue/stream.h"
@@ -36,7 +37,7 @@ static void destroy(tenon_pinned *pinned)
     }
     if (pinned->queue != NULL)
         clReleaseCommandQueue(pinned->queue);
-    clReleaseMemObject(pinned->buffer);
+    tn_buffer_registry_drop(pinned->buffer);
     tenon_context_release(pinned->context);
     free(pinned);
 }
@@ -57,7 +58,7 @@ TENON_API tenon_status tenon_pinned_create(tenon_context *context, uint64_t byte
                           &memory));
     tenon_pinned *pinned = calloc(1, sizeof *pinned);
     if (pinned == NULL) {
-        clReleaseMemObject(memory.u.buffer);
+        tn_buffer_registry_drop(memory.u.buffer);
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
     tenon_context_retain(context);

@@ -62,6 +62,7 @@ static tenon_status divide(const char *caller, const tenon_device_info *info, di
     if (error == CL_SUCCESS && count >= made->parts)
         return TENON_OK;
     free(made->ids);
+    made->ids = NULL;
     return tn_fail_cl(TENON_ERROR_UNSUPPORTED_DEVICE, error,
                       "%s: the driver of %s does not divide it into %u parts: "
                       "clCreateSubDevices returned %s and %u devices",
@@ -104,7 +105,7 @@ tenon_status tn_device_part_open(const char *caller, tn_device_part part, tenon_
              (unsigned)part.index);
     tn_mutex_lock(&lock);
     tenon_status status = find_or_divide(caller, info, part.parts, &ids);
-    if (status == TENON_OK)
+    if (status == TENON_OK && ids != NULL)
         info->device = ids[part.index];
     tn_mutex_unlock(&lock);
     TN_TRY(status);
