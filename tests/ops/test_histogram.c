@@ -137,7 +137,7 @@ TEST(bad_input)
 {
     static const test_refusal refusals[] = {
         {.line = "histogram x=f32:4 y=i32:4 low=1 high=1", .text = "range is 1 to 1"},
-        {.line = "histogram x=f32:4 y=i32:4 low=0 high=inf", .text = "range is 0 to inf"},
+        {.line = "histogram x=f32:4 y=i32:4 low=0 high=inf", .text = "high is inf"},
         {.line = "histogram x=f32:4 y=i32:4 low=1 high=1.00000001", .text = "wide enough for f32"},
         {.line = "histogram x=f32:4 y=i32:0", .text = "y: size is 0"},
         {.line = "histogram x=f32:4 y=i32:2x2", .text = "y: rank is 2"},
