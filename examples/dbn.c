@@ -1,7 +1,7 @@
 /*
  * Trains a deep belief network, layer by layer, by contrastive divergence with one step of Gibbs
  * sampling (G. Hinton, "Training products of experts by minimizing contrastive divergence", 2002;
- * G. Hinton, S. Osindero and Y. Teh, "A fast learning algorithm for deep belief nets", 2006):
+ * G. Hinton et al., "A fast learning algorithm for deep belief nets", 2006):
  *
  *     dbn [STEPS [DIVISOR]]     3 steps for each layer and 1, if they are not given
  *

@@ -144,6 +144,12 @@ TEST(memory_peak)
         assert_ok(tenon_memory_create(context, 1 << 21, &b));
         assert_int_equal(peak(context), (1 << 21) + (1 << 19));
         tenon_memory_destroy(&a);
+        for (int i = 0; i < 2; i++) { /* pinned memory counts until it is destroyed */
+            tenon_pinned *pinned = NULL;
+            assert_ok(tenon_pinned_create(context, 1 << 20, &pinned));
+            tenon_pinned_destroy(pinned);
+        }
+        assert_int_equal(peak(context), (1 << 21) + (1 << 20));
         tenon_memory_destroy(&b);
         tenon_context_release(context);
     }
