@@ -86,6 +86,8 @@ double tn_widen_time(tenon_context *context, const tn_widened_factors *factors, 
     tn_pointwise_problem problem;
     double time = 0;
     for (uint32_t i = 0; i < factors->count; i++) {
+        if (tn_tensor_empty(&factors->copy[i].from))
+            continue;
         if (copy_problem("configure", context, &factors->copy[i], room, &problem) != TENON_OK)
             return INFINITY;
         time += tn_problem_time(context, &tn_copy_family, &problem.head);
@@ -103,9 +105,11 @@ tenon_status tn_widen_record(const char *caller, tn_recording *recording,
         tn_frame inner = tn_frame_after(factors->bytes);
         tn_frame_operand(&inner, COPY_X, copy->operand, 0);
         tn_frame_operand(&inner, COPY_Y, TN_WORKSPACE, (int64_t)copy->at);
+        tn_frame_operand(frame, copy->operand, TN_WORKSPACE, (int64_t)copy->at);
+        if (tn_tensor_empty(&copy->from))
+            continue;
         TN_TRY(copy_problem(caller, recording->context, copy, room, &problem));
         TN_TRY(tn_child_record(caller, recording, &inner, &tn_copy_family, &problem.head));
-        tn_frame_operand(frame, copy->operand, TN_WORKSPACE, (int64_t)copy->at);
     }
     return TENON_OK;
 }

@@ -81,7 +81,8 @@ static gemm_problem convert(const gemm_mixed_problem *p, tn_widened_factors *cop
 {
     gemm_problem product = tn_gemm_without_post(&p->product);
     *copies = (tn_widened_factors){.count = 0};
-    for (int x = GEMM_A; x <= GEMM_B && (product.flags & GEMM_SKIP_AB) == 0; x++) {
+    const bool is_read = (product.flags & GEMM_SKIP_AB) == 0 && product.k > 0;
+    for (int x = GEMM_A; x <= GEMM_B && is_read; x++) {
         gemm_matrix *matrix = &product.matrix[x];
         const tenon_tensor view = view_of(p, x);
         if (p->types[x] == product.dtype)

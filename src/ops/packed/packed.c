@@ -2,6 +2,7 @@
 #include "ops/packed/internal.h"
 
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "dispatch/plan.h"
 #include "ops/gemm/cpu.h"
@@ -67,10 +68,15 @@ tenon_status tn_packed_check_types(const char *caller, const tenon_packed *packe
                                    const tenon_tensor *y)
 {
     const tenon_dtype dtype = packed->view.dtype;
-    if (tn_packed_is_bytes(dtype))
-        return TENON_OK;
-    TN_TRY(tn_same_dtype_check(caller, input, x, "packed", dtype));
-    return tn_same_dtype_check(caller, output, y, "packed", dtype);
+    const struct {
+        const char *name;
+        const tenon_tensor *view;
+    } checked[] = {{input, x}, {output, y}};
+    for (int i = 0; i < 2; i++) /* malformed views are refused later */
+        if (!tn_packed_is_bytes(dtype) && checked[i].view != NULL &&
+            tn_dtype_valid(checked[i].view->dtype))
+            TN_TRY(tn_same_dtype_check(caller, checked[i].name, checked[i].view, "packed", dtype));
+    return TENON_OK;
 }
 
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
