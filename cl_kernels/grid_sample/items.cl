@@ -126,10 +126,9 @@ TENON_KERNEL void grid_sample(__global const data_t *x, __global const data_t *g
         const int channels = (int)min(args.channels - c, (long)GRID_CHANNELS);
         const long place = args.grid_offset + p.n * args.grid_stride[0] +
                            p.at[1] * args.grid_stride[1] + p.at[2] * args.grid_stride[2];
-        const int is_number =
-            find_taps(&w, coordinate(grid, place, &args), args.size[1], &args) &
-            find_taps(&h, coordinate(grid, place + args.grid_stride[3], &args), args.size[0],
-                      &args);
+        const int is_number = find_taps(&w, coordinate(grid, place, &args), args.size[1], &args) &
+                              find_taps(&h, coordinate(grid, place + args.grid_stride[3], &args),
+                                        args.size[0], &args);
         TENON_UNROLL
         for (int i = 0; i < GRID_CHANNELS; i++) {
             sum[i] = is_number ? (acc_t)0 : (acc_t)NAN;

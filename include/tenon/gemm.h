@@ -54,8 +54,8 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  *                 memory, offset and strides)
  *  @param bias    broadcast to d's shape, of d's type: shape N adds to each column, M 1 to each
  *                 row; NULL for none
- *  @param d       … M N, of a's type, or f32 (see below); its own elements must not overlap; must not overlap an input,
- *                 except for c = d
+ *  @param d       … M N, of a's type, or f32 (see below); its own elements must not overlap; must
+ *                 not overlap an input, except for c = d
  *  @param sync    may be NULL
  *
  *  Dimensions before the last two are a batch. Shapes are broadcast to d's shape by NumPy's rules:

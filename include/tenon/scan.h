@@ -58,8 +58,8 @@ TENON_API void tenon_scan_params_default(tenon_scan_params *params, uint32_t siz
  * The gradient of a sum is the scan of dy with the other direction and the same
  * TENON_SCAN_EXCLUSIVE flag, so there is no separate function for it.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16, bf16, i32, u32 or i64, rank at least 1, any strides, including broadcast
- *                 dimensions (stride 0)
+ *  @param x       f64, f32, f16, bf16, i32, u32 or i64, rank at least 1, any strides, including
+ *                 broadcast dimensions (stride 0)
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
  *                 not overlap it otherwise, and its own elements must not overlap
  *  @param sync    may be NULL

@@ -522,8 +522,8 @@ template <class T> tenon_tensor tensor_view(const shape &sizes) {
 }
 
 /** tenon_output_shape: the type and shape of output `index` of a function of the C API, by name, as
- * a view without memory. `params` may be nullptr; absent tensors and outputs are nullptr. On failure
- * throws or, without exceptions, returns a view of dtype TENON_DTYPE_INVALID. */
+ * a view without memory. `params` may be nullptr; absent tensors and outputs are nullptr. Throws on
+ * failure or, without exceptions, returns a view of dtype TENON_DTYPE_INVALID. */
 template <class P>
 tenon_tensor output_shape(const char *function, const P &params,
                           const std::vector<detail::reference<tenon_tensor>> &tensors,

@@ -125,7 +125,8 @@ typedef struct rnn_layout {
 } rnn_layout;
 
 extern const tn_family tn_rnn_family, tn_rnn_backward_data_family, tn_rnn_backward_weights_family;
-/* Solvers of the layer, the last two also of the gradient of its data; and that of the gradient of its weights. */
+/* Solvers of the layer, the last two also of the gradient of its data; and that of the gradient of
+ * its weights. */
 extern const tn_solver tn_rnn_direct, tn_rnn_step, tn_rnn_sequence;
 extern const tn_solver tn_rnn_backward_weights_products;
 
