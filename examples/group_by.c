@@ -5,7 +5,7 @@
 #include "try.h"
 
 #define SALES 50000
-#define SHOPS 40 /* at most so many groups; shop numbers are larger */
+#define SHOPS 40 /* the largest number of shops; their numbers may exceed it */
 
 /* Sales of shops 1001, 1004, 1007 … , more in some than in others, some of them returns. */
 static void make_sales(int32_t *shop, int32_t *cents)

@@ -78,7 +78,8 @@ TENON_API uint32_t tenon_group_size(const tenon_group *group);
  *                 offset and strides), must not overlap it otherwise, and its own elements must not
  *                 overlap
  *  @param events  receives one event per member that completes with the call's work on that member,
- *                 released by the caller; NULL: no events. Not written if the call fails
+ *                 released by the caller; NULL: no events. Not written if the call fails. If the
+ *                 collective fails later, its events complete all the same
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type or kind) ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a member without it) · TENON_ERROR_OUT_OF_MEMORY
  * · TENON_ERROR_OPENCL. An earlier collective that failed after its call had returned: its status,

@@ -15,15 +15,18 @@ typedef struct checked_call {
     tenon_tensor x[TENON_GROUP_MAX_MEMBERS], y[TENON_GROUP_MAX_MEMBERS];
 } checked_call;
 
-static void begin_call(checked_call *c, tenon_group *group, const char *name,
-                       tn_collective_kind kind)
+/* Fails for an invalid group, or with a failure that it has kept. */
+static tenon_status begin_call(checked_call *c, tenon_group *group, const char *name,
+                               tn_collective_kind kind)
 {
+    TN_TRY(tn_group_check(name, group));
     memset(c, 0, sizeof *c);
     c->group = group;
     c->call.name = name;
     c->call.collective.kind = kind;
     c->call.x = c->x;
     c->call.y = c->y;
+    return TENON_OK;
 }
 
 static tenon_status check_rank(const checked_call *c, const char *argument, uint32_t rank)
@@ -70,6 +73,21 @@ static tenon_status check_alike(const checked_call *c, const char *argument,
         TN_TRY(tn_shape_check(c->call.name, name, &tensors[m], like->rank, like->shape));
     }
     return TENON_OK;
+}
+
+/* Takes the inputs of all members, which must be alike. */
+static tenon_status take_inputs(checked_call *c, const tenon_tensor *x)
+{
+    TN_TRY(take(c, "x", x, TN_ALL_MEMBERS, c->x));
+    return check_alike(c, "x", c->x, &c->x[0]);
+}
+
+/* Takes the outputs of all members, or that of one, which must have this type and shape. */
+static tenon_status take_outputs(checked_call *c, const tenon_tensor *y, uint32_t rank,
+                                 const tenon_tensor *like)
+{
+    TN_TRY(take(c, "y", y, rank, c->y));
+    return check_alike(c, "y", c->y, like);
 }
 
 /* Returns true if x is the part of y at `rank` along the first dimension. */
@@ -160,12 +178,9 @@ TENON_API tenon_status tenon_group_all_reduce(tenon_group *group, tenon_group_ki
 {
     static const char caller[] = "tenon_group_all_reduce";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_ALL_REDUCE);
-    TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
-    TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
-    TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
-    TN_TRY(check_alike(&c, "y", c.y, &c.x[0]));
+    TN_TRY(begin_call(&c, group, caller, TN_ALL_REDUCE));
+    TN_TRY(take_inputs(&c, x));
+    TN_TRY(take_outputs(&c, y, TN_ALL_MEMBERS, &c.x[0]));
     TN_TRY(check_combination(&c, kind, c.x[0].dtype));
     return finish(&c, tenon_tensor_elements(&c.x[0]), events);
 }
@@ -176,13 +191,10 @@ TENON_API tenon_status tenon_group_reduce(tenon_group *group, tenon_group_kind k
 {
     static const char caller[] = "tenon_group_reduce";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_REDUCE);
+    TN_TRY(begin_call(&c, group, caller, TN_REDUCE));
     TN_TRY(check_rank(&c, "root", root));
-    TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
-    TN_TRY(take(&c, "y", y, root, c.y));
-    TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
-    TN_TRY(check_alike(&c, "y", c.y, &c.x[0]));
+    TN_TRY(take_inputs(&c, x));
+    TN_TRY(take_outputs(&c, y, root, &c.x[0]));
     TN_TRY(check_combination(&c, kind, c.x[0].dtype));
     c.call.collective.root = root;
     return finish(&c, tenon_tensor_elements(&c.x[0]), events);
@@ -194,15 +206,12 @@ TENON_API tenon_status tenon_group_reduce_scatter(tenon_group *group, tenon_grou
 {
     static const char caller[] = "tenon_group_reduce_scatter";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_REDUCE_SCATTER);
-    TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
-    TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
-    TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
+    TN_TRY(begin_call(&c, group, caller, TN_REDUCE_SCATTER));
+    TN_TRY(take_inputs(&c, x));
     TN_TRY(check_divisible(&c, &c.x[0]));
     tenon_tensor part = c.x[0];
     part.shape[0] /= group->count;
-    TN_TRY(check_alike(&c, "y", c.y, &part));
+    TN_TRY(take_outputs(&c, y, TN_ALL_MEMBERS, &part));
     TN_TRY(check_combination(&c, kind, c.x[0].dtype));
     return finish(&c, tenon_tensor_elements(&c.y[0]), events);
 }
@@ -212,11 +221,8 @@ TENON_API tenon_status tenon_group_all_gather(tenon_group *group, const tenon_te
 {
     static const char caller[] = "tenon_group_all_gather";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_ALL_GATHER);
-    TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
-    TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
-    TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
+    TN_TRY(begin_call(&c, group, caller, TN_ALL_GATHER));
+    TN_TRY(take_inputs(&c, x));
     tenon_tensor whole = c.x[0];
     if (whole.rank == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x[0]: rank is 0, must be at least 1",
@@ -225,7 +231,7 @@ TENON_API tenon_status tenon_group_all_gather(tenon_group *group, const tenon_te
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x[0]: the first dimension is too large",
                        caller);
     whole.shape[0] *= group->count;
-    TN_TRY(check_alike(&c, "y", c.y, &whole));
+    TN_TRY(take_outputs(&c, y, TN_ALL_MEMBERS, &whole));
     return finish(&c, tenon_tensor_elements(&c.x[0]), events);
 }
 
@@ -235,12 +241,10 @@ TENON_API tenon_status tenon_group_broadcast(tenon_group *group, uint32_t root,
 {
     static const char caller[] = "tenon_group_broadcast";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_BROADCAST);
+    TN_TRY(begin_call(&c, group, caller, TN_BROADCAST));
     TN_TRY(check_rank(&c, "root", root));
     TN_TRY(take(&c, "x", x, root, c.x));
-    TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
-    TN_TRY(check_alike(&c, "y", c.y, x));
+    TN_TRY(take_outputs(&c, y, TN_ALL_MEMBERS, x));
     c.call.collective.root = root;
     return finish(&c, tenon_tensor_elements(x), events);
 }
@@ -250,12 +254,9 @@ TENON_API tenon_status tenon_group_all_to_all(tenon_group *group, const tenon_te
 {
     static const char caller[] = "tenon_group_all_to_all";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_ALL_TO_ALL);
-    TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
-    TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
-    TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
-    TN_TRY(check_alike(&c, "y", c.y, &c.x[0]));
+    TN_TRY(begin_call(&c, group, caller, TN_ALL_TO_ALL));
+    TN_TRY(take_inputs(&c, x));
+    TN_TRY(take_outputs(&c, y, TN_ALL_MEMBERS, &c.x[0]));
     TN_TRY(check_divisible(&c, &c.x[0]));
     return finish(&c, tenon_tensor_elements(&c.x[0]) / group->count, events);
 }
@@ -266,13 +267,11 @@ TENON_API tenon_status tenon_group_transfer(tenon_group *group, uint32_t from, u
 {
     static const char caller[] = "tenon_group_transfer";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_TRANSFER);
+    TN_TRY(begin_call(&c, group, caller, TN_TRANSFER));
     TN_TRY(check_rank(&c, "from", from));
     TN_TRY(check_rank(&c, "to", to));
     TN_TRY(take(&c, "x", x, from, c.x));
-    TN_TRY(take(&c, "y", y, to, c.y));
-    TN_TRY(check_alike(&c, "y", c.y, x));
+    TN_TRY(take_outputs(&c, y, to, x));
     c.call.collective.root = from;
     c.call.collective.to = to;
     return finish(&c, tenon_tensor_elements(x), events);
@@ -282,7 +281,6 @@ TENON_API tenon_status tenon_group_barrier(tenon_group *group, cl_event *events)
 {
     static const char caller[] = "tenon_group_barrier";
     checked_call c;
-    TN_TRY(tn_group_check(caller, group));
-    begin_call(&c, group, caller, TN_BARRIER);
+    TN_TRY(begin_call(&c, group, caller, TN_BARRIER));
     return finish(&c, 0, events);
 }

@@ -12,8 +12,8 @@
  * load vectors. */
 #define WRAP_ALIGNMENT 128
 
-/* What keeps a source readable for a step: a mapping on its own device, and memory made of the
- * mapped bytes in the context of the step's device. */
+/* A range of a member's tensor that a step on a device of another OpenCL context reads. Its bytes
+ * are mapped by the owner's device; `made` is memory with these bytes in the other context. */
 typedef struct source {
     const tn_group_member *owner; /* NULL: not mapped */
     tenon_tensor mapped, made;

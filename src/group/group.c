@@ -138,6 +138,8 @@ static tenon_status enter_member(tenon_group *group, tn_group_job *job, uint32_t
 tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, cl_event *events)
 {
     cl_event made[TENON_GROUP_MAX_MEMBERS] = {NULL};
+    for (uint32_t m = 0; m < group->count; m++)
+        TN_TRY(tn_stream_check(call->name, group->members[m].stream));
     tn_group_job *job = make_job(call);
     tenon_status status = TENON_OK;
     if (job == NULL)

@@ -11,7 +11,7 @@
 #include "ops/registry.h"
 
 #define ATTEMPTS      24 /* at variants of an example that the operation accepts */
-#define QUICK_ONE_IN  8  /* operations of which the quick set checks one */
+#define QUICK_ONE_IN  8  /* the quick set checks one of 8 operations */
 #define MOST_SIZES    24
 #define MOST_SIZE     5000
 #define MOST_ELEMENTS (1 << 17)

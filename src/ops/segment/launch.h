@@ -21,8 +21,9 @@ void tn_segment_lay_out(const tenon_context *context, const segment_problem *p, 
 /* Returns the arguments that follow from the problem and the layout. */
 segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *l);
 
-/* Records a launch, whose source, kernel and memory operands are set: `from`, the lists and `to`,
- * of which the operand `rows` holds x or dx. Absent lists are replaced by `from`. */
+/* Records a launch, whose source, kernel and memory operands are set: `from`, the lists and `to`.
+ * x, or dx in the backward pass, is the tensor with the rows. A list that the call does not have is
+ * replaced by `from`, because a kernel argument must be valid memory. */
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
                                segment_args *args, const segment_layout *l, uint16_t from,

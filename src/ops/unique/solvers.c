@@ -60,7 +60,7 @@ static void set_options(tenon_context *context, const unique_problem *p, tn_choi
                       tn_gpu_option(context));
 }
 
-/* Every element is compared with every different one, of which there may be as many. */
+/* In the worst case all elements differ, and each is compared with all others. */
 static const char *configure_serial(tenon_context *context, const tn_problem *problem,
                                     tn_choice *choice)
 {
