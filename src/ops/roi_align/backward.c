@@ -24,7 +24,8 @@ tenon_status tn_roi_align_backward_prepare(const void *given, tn_call *call, tn_
     TN_TRY(tn_roi_take(call, params, &views, (roi_problem *)problem));
     if (params->mode == TENON_ROI_ALIGN_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: mode is max; only the mode average has a gradient", call->caller);
+                       "%s: params: mode is max; only the mode average has a gradient",
+                       call->caller);
     *empty = tn_tensor_empty(views.x);
     return TENON_OK;
 }
