@@ -5,7 +5,6 @@
 #include "ops/segment/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static void put(const tenon_tensor *list, int64_t i, double value)
 {
@@ -18,25 +17,16 @@ static double between(uint64_t *seed, double low, double high)
     return fmin(floor(low + (tn_random(seed) + 1) / 2 * (high - low + 1)), high);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Fills a list with ascending random integers from low to high, so that some segments are empty. */
+/* Fills a list with ascending integers from low to high at irregular distances, so that some
+ * segments are empty. */
 static void fill_ascending(const tenon_tensor *list, double low, double high, uint64_t *seed)
 {
-    const int64_t count = list->shape[0];
-    double *values = calloc((size_t)count + 1, sizeof *values);
-    if (values == NULL)
-        return;
-    for (int64_t i = 0; i < count; i++)
-        values[i] = between(seed, low, high);
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    for (int64_t i = 0; i < count; i++)
-        put(list, i, values[i]);
-    free(values);
+    const double count = (double)list->shape[0];
+    for (int64_t i = 0; i < list->shape[0]; i++) {
+        const double from = floor(low + (high - low + 1) * (double)i / count);
+        const double to = floor(low + (high - low + 1) * (double)(i + 1) / count);
+        put(list, i, between(seed, from, fmin(to, high)));
+    }
 }
 
 /* Elements of products are close to 1, because other products soon underflow, and any result would
