@@ -224,6 +224,10 @@ def save(path: Path, tensors: Mapping[str, Operand], metadata: Optional[Mapping[
     stream : Stream, default None
         The stream of the copies; None: the stream of each tensor's context.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     InvalidArgument (ValueError)
