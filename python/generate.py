@@ -44,6 +44,10 @@ UNION = re.compile(r"union\s*\{[^}]*uint64_t raw\[2\];\s*\}\s*u;")
 BY_HAND = {"gemm_pack", "conv_pack_filter", "concat", "clip_by_norm"}
 # Names that differ between Python and C.
 RENAMED = {
+    "tenon_checkpoint_open": "tenon.Checkpoint",
+    "tenon_checkpoint_writer_create": "tenon.CheckpointWriter",
+    "tenon_checkpoint_writer_write": "tenon.CheckpointWriter.write",
+    "tenon_checkpoint_writer_commit": "tenon.CheckpointWriter.commit",
     "tenon_context_create": "tenon.Context",
     "tenon_memory_create": "tenon.empty",
     "tenon_plan_run_operands": "tenon.Plan.run",

@@ -8,7 +8,7 @@
  *    failure is kept per thread (tenon_last_error). Information for developers is sent to the log
  *    callback of the context.
  *  - The library never exits or aborts the process, never changes the environment and installs no
- *    signal handler.
+ *    signal handler unless the application asks for it (tenon_termination_watch).
  */
 #ifndef TENON_STATUS_H
 #define TENON_STATUS_H
@@ -64,7 +64,10 @@ typedef enum tenon_status {
     /** This process must not use the driver: it was forked after Tenon's first use, or its exit
      * handlers are running. Every call that would use the driver returns this immediately;
      * functions that release an object do nothing. */
-    TENON_ERROR_PROCESS = 14
+    TENON_ERROR_PROCESS = 14,
+    /** A file cannot be read or written, is damaged, or has other contents than expected. The
+     * message names the file, the place or the tensor, and the values. */
+    TENON_ERROR_FILE = 18
 } tenon_status;
 
 /** Returns the name of a status, for example "TENON_OK", or "unknown status" for an unknown value.

@@ -11,6 +11,7 @@
 
 #include <tenon/activation.h>
 #include <tenon/blas.h>
+#include <tenon/checkpoint.h>
 #include <tenon/compact.h>
 #include <tenon/concat.h>
 #include <tenon/context.h>

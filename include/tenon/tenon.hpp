@@ -21,8 +21,8 @@
  * `create` is also available with exceptions. All source files of a program should use the same
  * mode, because a macro selects it.
  *
- * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Event) can be moved but
- * not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Checkpoint,
+ * CheckpointWriter, Event) can be moved but not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
  * to every function of the C API. Thread safety is that of the C objects. A default-constructed or
  * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
  * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
@@ -785,6 +785,97 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
             return tenon_conv_pack_filter(stream, &params, &w, p, nullptr);
         });
     }
+};
+
+/** Owns a tenon_checkpoint: an open file of named tensors. Lists of tensors and texts are written as
+ * {{"w", w}, {"b", b}} and {{"step", "3"}}. */
+class Checkpoint : public detail::owner<tenon_checkpoint, tenon_checkpoint_close> {
+  public:
+    using owner::owner;
+    /** tenon_checkpoint_open; `out` is unchanged on failure. */
+    static result open(Checkpoint &out, const std::string &path)
+    {
+        return detail::make(out, out.get(), [&](tenon_checkpoint **c) {
+            return tenon_checkpoint_open(path.c_str(), c);
+        });
+    }
+    /** tenon_checkpoint_save. */
+    static result save(tenon_stream *stream, const std::string &path,
+                       const std::vector<tenon_named_tensor> &tensors,
+                       const std::vector<tenon_named_text> &texts = {})
+    {
+        return check(tenon_checkpoint_save(stream, path.c_str(), tensors.data(),
+                                           static_cast<std::uint32_t>(tensors.size()), texts.data(),
+                                           static_cast<std::uint32_t>(texts.size())));
+    }
+#if TENON_HPP_EXCEPTIONS
+    /** tenon_checkpoint_open. */
+    explicit Checkpoint(const std::string &path) { open(*this, path); }
+#endif
+    /** tenon_checkpoint_name of each tensor. */
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> found;
+        for (std::uint32_t i = 0; i < tenon_checkpoint_count(get()); i++)
+            found.emplace_back(tenon_checkpoint_name(get(), i));
+        return found;
+    }
+    /** tenon_checkpoint_text; NULL if there is none. */
+    const char *text(const std::string &name) const
+    {
+        return tenon_checkpoint_text(get(), name.c_str());
+    }
+    /** tenon_checkpoint_view; `out` is unchanged on failure. */
+    result view(tenon_tensor &out, const std::string &name) const
+    {
+        return check(tenon_checkpoint_view(get(), name.c_str(), &out));
+    }
+    /** tenon_checkpoint_read, from entry `start` of the first dimension on. */
+    result read(tenon_stream *stream, const std::string &name, const tenon_tensor &tensor,
+                std::int64_t start = 0) const
+    {
+        return check(tenon_checkpoint_read(stream, get(), name.c_str(), start, &tensor));
+    }
+    /** tenon_checkpoint_load. */
+    result load(tenon_stream *stream, const std::vector<tenon_named_tensor> &tensors) const
+    {
+        return check(tenon_checkpoint_load(stream, get(), tensors.data(),
+                                           static_cast<std::uint32_t>(tensors.size())));
+    }
+};
+
+/** Owns a tenon_checkpoint_writer, which writes a file slice by slice. */
+class CheckpointWriter
+    : public detail::owner<tenon_checkpoint_writer, tenon_checkpoint_writer_destroy> {
+  public:
+    using owner::owner;
+    /** tenon_checkpoint_writer_create; `out` is unchanged on failure. */
+    static result create(CheckpointWriter &out, const std::string &path,
+                         const std::vector<tenon_named_tensor> &tensors,
+                         const std::vector<tenon_named_text> &texts = {})
+    {
+        return detail::make(out, out.get(), [&](tenon_checkpoint_writer **w) {
+            return tenon_checkpoint_writer_create(
+                path.c_str(), tensors.data(), static_cast<std::uint32_t>(tensors.size()),
+                texts.data(), static_cast<std::uint32_t>(texts.size()), w);
+        });
+    }
+#if TENON_HPP_EXCEPTIONS
+    /** tenon_checkpoint_writer_create. */
+    CheckpointWriter(const std::string &path, const std::vector<tenon_named_tensor> &tensors,
+                     const std::vector<tenon_named_text> &texts = {})
+    {
+        create(*this, path, tensors, texts);
+    }
+#endif
+    /** tenon_checkpoint_writer_write. */
+    result write(tenon_stream *stream, const std::string &name, const tenon_tensor &part,
+                 std::int64_t start = 0) const
+    {
+        return check(tenon_checkpoint_writer_write(stream, get(), name.c_str(), start, &part));
+    }
+    /** tenon_checkpoint_writer_commit. */
+    result commit() const { return check(tenon_checkpoint_writer_commit(get())); }
 };
 
 namespace detail {

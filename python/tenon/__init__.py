@@ -26,9 +26,10 @@ then plan.run(t, t). A Sequence runs many plans by one call. Flags are constants
 """
 from . import _constants, _functions, _operations
 from ._calls import OPERATIONS as _OPERATIONS
+from ._checkpoint import Checkpoint, CheckpointWriter, Termination, load, save
 from ._constants import *  # noqa: F401,F403
 from ._context import Context, Stream, default_context, device_list, device_select
-from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
+from ._errors import DeviceNotFound, Error, FileError, InvalidArgument, OutOfMemory, Unsupported
 from ._functions import *  # noqa: F401,F403
 from ._lists import clip_by_norm, concat
 from ._loader import ffi, lib, version
@@ -44,10 +45,11 @@ __version__ = version
 __all__ = ["tensor", "empty", "zeros", "full", "view", "from_dlpack"]
 __all__ += _operations.__all__
 __all__ += _functions.__all__
-__all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
+__all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter", "load", "save",
             "default_context", "device_list", "device_select",
-            "Activation", "Bound", "Context", "Packed", "Plan", "Sequence", "Stream", "Tensor",
-            "DeviceNotFound", "Error", "InvalidArgument", "OutOfMemory", "Unsupported",
+            "Activation", "Bound", "Checkpoint", "CheckpointWriter", "Context", "Packed", "Plan", "Sequence",
+            "Stream", "Tensor", "Termination",
+            "DeviceNotFound", "Error", "FileError", "InvalidArgument", "OutOfMemory", "Unsupported",
             "ffi", "lib", "version"]
 
 

@@ -23,6 +23,10 @@ class OutOfMemory(Error, MemoryError):
     """Host or device memory is exhausted, or a buffer exceeds the device's largest allocation."""
 
 
+class FileError(Error, OSError):
+    """A file cannot be read or written, is damaged, or has other contents than expected."""
+
+
 EXCEPTIONS = {
     "TENON_ERROR_INVALID_ARGUMENT": InvalidArgument,
     "TENON_ERROR_UNSUPPORTED": Unsupported,
@@ -30,4 +34,5 @@ EXCEPTIONS = {
     "TENON_ERROR_DEVICE_NOT_FOUND": DeviceNotFound,
     "TENON_ERROR_NO_OPENCL": DeviceNotFound,
     "TENON_ERROR_OUT_OF_MEMORY": OutOfMemory,
+    "TENON_ERROR_FILE": FileError,
 }

@@ -151,6 +151,18 @@ bool tn_file_is_readable(const char *path);
  * does not follow links. */
 FILE *tn_file_open(const char *path, tn_file_facts *facts);
 
+/* The same, but follows links. */
+FILE *tn_file_open_linked(const char *path, tn_file_facts *facts);
+
+/* Moves to a byte of a file that is read or written. Returns an error. */
+int tn_file_seek(FILE *file, uint64_t place);
+
+/* Forces what was written to the disk. Returns an error. */
+int tn_file_sync(FILE *file);
+
+/* Forces the names of a folder to the disk, if the system supports it. */
+void tn_folder_sync(const char *path);
+
 /* Reads a regular file of at most `most` bytes into memory with one spare byte, which the caller
  * frees. Returns NULL if that fails. `modified` as in the facts. Opens the file like tn_file_open.
  */
@@ -224,6 +236,13 @@ bool tn_at_thread_end(void (*work)(void *));
  * Windows does before a DLL's exit handlers. Nothing can be waited for then, and no thread can be
  * created. */
 bool tn_threads_have_ended(void);
+
+/* Request to end: SIGTERM, and on Windows the end of the console or session. tn_termination_catch
+ * installs a handler that records it, and returns false if the system rejects it;
+ * tn_termination_restore installs the earlier one again, unless another one was installed since. */
+bool tn_termination_catch(void);
+void tn_termination_restore(void);
+bool tn_termination_caught(void);
 
 /* Returns the processor's brand and its feature list; empty if the system does not provide them. */
 void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size);

@@ -176,18 +176,55 @@ bool tn_file_is_readable(const char *path)
 }
 
 /* O_NONBLOCK: if the path is a pipe, open must not wait for a writer. */
-FILE *tn_file_open(const char *path, tn_file_facts *facts)
+static FILE *open_file(const char *path, int flags, tn_file_facts *facts)
 {
     struct stat is;
-    const int number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (number < 0)
         return NULL;
     FILE *file = fstat(number, &is) == 0 ? fdopen(number, "rb") : NULL;
-    if (file == NULL)
+    if (file == NULL) {
+        const int error = errno;
         close(number);
-    else
+        errno = error;
+    } else {
         *facts = facts_of(&is);
+    }
     return file;
+}
+
+FILE *tn_file_open(const char *path, tn_file_facts *facts)
+{
+    return open_file(path, O_NOFOLLOW, facts);
+}
+
+FILE *tn_file_open_linked(const char *path, tn_file_facts *facts)
+{
+    return open_file(path, 0, facts);
+}
+
+int tn_file_seek(FILE *file, uint64_t place)
+{
+    const off_t offset = (off_t)place;
+    if (offset < 0 || (uint64_t)offset != place)
+        return EOVERFLOW;
+    return fseeko(file, offset, SEEK_SET) == 0 ? 0 : errno;
+}
+
+int tn_file_sync(FILE *file)
+{
+    errno = 0;
+    const bool well = fflush(file) == 0 && fsync(fileno(file)) == 0;
+    return well ? 0 : errno != 0 ? errno : EIO;
+}
+
+void tn_folder_sync(const char *path)
+{
+    const int folder = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (folder < 0)
+        return;
+    (void)fsync(folder);
+    close(folder);
 }
 
 void tn_file_touch(const char *path)
@@ -368,6 +405,38 @@ bool tn_process_find(int64_t number, uint64_t *started)
     /* A zombie keeps its process ID until its parent reaps it. A process whose first thread has
      * exited looks like a zombie, but has more threads. */
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
+}
+
+static volatile sig_atomic_t is_terminating;
+static struct sigaction earlier_action;
+
+static void note_termination(int number)
+{
+    (void)number;
+    is_terminating = 1;
+}
+
+bool tn_termination_catch(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = note_termination;
+    action.sa_flags = SA_RESTART;
+    is_terminating = 0;
+    return sigaction(SIGTERM, &action, &earlier_action) == 0;
+}
+
+void tn_termination_restore(void)
+{
+    struct sigaction current;
+    if (sigaction(SIGTERM, NULL, &current) == 0 && (current.sa_flags & SA_SIGINFO) == 0 &&
+        current.sa_handler == note_termination)
+        (void)sigaction(SIGTERM, &earlier_action, NULL);
+}
+
+bool tn_termination_caught(void)
+{
+    return is_terminating != 0;
 }
 
 bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))

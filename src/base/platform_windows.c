@@ -11,6 +11,7 @@
 #include <io.h>
 #include <process.h>
 #include <share.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/utime.h>
 #include <time.h>
@@ -261,6 +262,32 @@ FILE *tn_file_open(const char *path, tn_file_facts *facts)
     return file;
 }
 
+/* Windows resolves links when it opens a file. */
+FILE *tn_file_open_linked(const char *path, tn_file_facts *facts)
+{
+    return tn_file_open(path, facts);
+}
+
+int tn_file_seek(FILE *file, uint64_t place)
+{
+    if (place > INT64_MAX)
+        return EINVAL;
+    return _fseeki64(file, (int64_t)place, SEEK_SET) == 0 ? 0 : errno;
+}
+
+int tn_file_sync(FILE *file)
+{
+    errno = 0;
+    const bool well = fflush(file) == 0 && _commit(_fileno(file)) == 0;
+    return well ? 0 : errno != 0 ? errno : EIO;
+}
+
+/* Does nothing: Windows writes the names of folders itself. */
+void tn_folder_sync(const char *path)
+{
+    (void)path;
+}
+
 void tn_file_touch(const char *path)
 {
     (void)_utime64(path, NULL);
@@ -414,6 +441,52 @@ bool tn_process_find(int64_t number, uint64_t *started)
         *started = (uint64_t)made.dwHighDateTime << 32 | made.dwLowDateTime;
     CloseHandle(process);
     return is_there;
+}
+
+static volatile sig_atomic_t is_terminating;
+static void (*earlier_handler)(int);
+
+/* Windows removes a handler when it calls it. */
+static void note_termination(int number)
+{
+    signal(number, note_termination);
+    is_terminating = 1;
+}
+
+/* Windows calls this on a thread of its own. For these events it ends the process when the handler
+ * returns, and after some seconds in any case. */
+static BOOL WINAPI note_event(DWORD event)
+{
+    if (event != CTRL_CLOSE_EVENT && event != CTRL_LOGOFF_EVENT && event != CTRL_SHUTDOWN_EVENT)
+        return FALSE;
+    is_terminating = 1;
+    Sleep(INFINITE);
+    return TRUE;
+}
+
+bool tn_termination_catch(void)
+{
+    is_terminating = 0;
+    earlier_handler = signal(SIGTERM, note_termination);
+    if (earlier_handler == SIG_ERR)
+        return false;
+    if (SetConsoleCtrlHandler(note_event, TRUE))
+        return true;
+    signal(SIGTERM, earlier_handler);
+    return false;
+}
+
+void tn_termination_restore(void)
+{
+    void (*current)(int) = signal(SIGTERM, earlier_handler);
+    if (current != note_termination)
+        signal(SIGTERM, current);
+    SetConsoleCtrlHandler(note_event, FALSE);
+}
+
+bool tn_termination_caught(void)
+{
+    return is_terminating != 0;
 }
 
 /* Does nothing: Windows has no fork. */

@@ -42,6 +42,8 @@ TENON_API const char *tenon_status_string(tenon_status status)
         return "TENON_ERROR_ASYNCHRONOUS";
     case TENON_ERROR_PROCESS:
         return "TENON_ERROR_PROCESS";
+    case TENON_ERROR_FILE:
+        return "TENON_ERROR_FILE";
     }
     return "unknown status";
 }

@@ -18,6 +18,7 @@ TEST(status_names)
     assert_string_equal(tenon_status_string((tenon_status)(TENON_ERROR_PROCESS + 1)),
                         "unknown status");
     assert_string_equal(tenon_status_string((tenon_status)-1), "unknown status");
+    assert_string_equal(tenon_status_string(TENON_ERROR_FILE), "TENON_ERROR_FILE");
 }
 
 /* Runs first, before any failure on this thread. */

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <random>
 
 namespace
 {
@@ -252,6 +254,37 @@ void test_sequences(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(std::strstr(tenon_last_error(), "is finished") != nullptr);
 }
 
+/* The parameters in two slices, and back. */
+void test_checkpoints(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    const std::string name = "tenon-" + std::to_string(std::random_device()()),
+                      path = (std::filesystem::temp_directory_path() / name).string();
+    TRY(tenon::Checkpoint::save(stream, path, {{"a", p.a}, {"b", p.b}}, {{"step", "3"}}));
+    tenon::Checkpoint checkpoint;
+    TRY(tenon::Checkpoint::open(checkpoint, path));
+    EXPECT((checkpoint.names() == std::vector<std::string>{"a", "b"}));
+    EXPECT(std::strcmp(checkpoint.text("step"), "3") == 0 && checkpoint.text("t") == nullptr);
+    tenon_tensor view;
+    TRY(checkpoint.view(view, "b"));
+    EXPECT(view.rank == 2 && view.shape[0] == 3 && view.dtype == TENON_DTYPE_F32);
+    TRY(p.a.fill(stream, 0));
+    TRY(checkpoint.load(stream, {{"b", p.b}, {"a", p.a}}));
+    TRY(tenon::gemm(stream, nullptr, p.a, p.b, nullptr, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{4, 5, 10, 11}));
+    EXPECT(status_of([&] { return checkpoint.load(stream, {{"a", p.b}}); }) == TENON_ERROR_FILE);
+    tenon::CheckpointWriter writer;
+    TRY(tenon::CheckpointWriter::create(writer, path, {{"d", p.d}}));
+    TRY(writer.write(stream, "d", tenon::slice(p.d, 0, 1, 1), 1));
+    EXPECT(status_of([&] { return writer.commit(); }) == TENON_ERROR_INVALID_ARGUMENT);
+    TRY(writer.write(stream, "d", tenon::slice(p.d, 0, 0, 1)));
+    TRY(writer.commit());
+    TRY(tenon::Checkpoint::open(checkpoint, path));
+    TRY(checkpoint.read(stream, "d", tenon::slice(p.d, 0, 0, 1), 1));
+    EXPECT(p.result(stream) == (Floats{10, 11, 10, 11}));
+    std::remove(path.c_str());
+}
+
 /* Scalars of a run act like the parameters of an immediate call, and only for that run. */
 void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
 {
@@ -391,6 +424,7 @@ int main()
     test_plans(context, stream);
     test_named_operands(context, stream);
     test_sequences(context, stream);
+    test_checkpoints(context, stream);
     test_scalars(context, stream);
     test_views();
     test_failures(context, stream);
