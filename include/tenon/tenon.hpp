@@ -21,8 +21,8 @@
  * `create` is also available with exceptions. All source files of a program should use the same
  * mode, because a macro selects it.
  *
- * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Group, Event) can be moved but
- * not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Group, Event) can be
+ * moved but not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
  * to every function of the C API. Thread safety is that of the C objects. A default-constructed or
  * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
  * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
@@ -305,6 +305,8 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
     result flush() const { return check(tenon_stream_flush(get())); }
     /** tenon_stream_finish. */
     result finish() const { return check(tenon_stream_finish(get())); }
+    /** tenon_stream_wait. */
+    result wait(tenon_stream *other) const { return check(tenon_stream_wait(get(), other)); }
     /** tenon_stream_reserve_workspace. */
     result reserve_workspace(std::uint64_t bytes) const
     {

@@ -90,6 +90,11 @@ class Group:
         """The number of members."""
         return lib.tenon_group_size(self._c)
 
+    @property
+    def ranks(self) -> range:
+        """The ranks of the members, in the order of `streams`."""
+        return range(len(self._streams))
+
     def __len__(self) -> int:
         return self.size
 
