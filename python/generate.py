@@ -49,6 +49,7 @@ RENAMED = {
     "tenon_checkpoint_writer_write": "tenon.CheckpointWriter.write",
     "tenon_checkpoint_writer_commit": "tenon.CheckpointWriter.commit",
     "tenon_context_create": "tenon.Context",
+    "tenon_group_create": "tenon.Group",
     "tenon_memory_create": "tenon.empty",
     "tenon_plan_run_operands": "tenon.Plan.run",
     "tenon_plan_scalar": "tenon.Plan.scalars",
