@@ -231,7 +231,8 @@ def sample():
                "best_ns": 1.0, "ratio": 1 + i / 10, "measured": [{}, {}]} for i in range(5)]
     estimate = {"suite": "gemm-cpu", "case": "square 64", "dtype": "f32", "device": 0, "solver": "gemm/tiled", "predicted": True,
                 "median_ns": 1e4, "gflops": 1.0, "gbps": 1.0}
-    return {"both": version_3([*gemm, *copies, *other], 2), "start": run_file(start), "regret": run_file(regret, complete=False),
+    return {"both": version_3([*gemm, *copies, *other], 2), "start": run_file(start), "cold": version_3(start, store="cold"),
+            "warm": version_3(start), "regret": run_file(regret, complete=False),
             "estimates": version_3([estimate], predicted=True),
             "table": {"recorded": "2026-01-01", "columns": ["a"], "rows": [["1"]]}}
 
@@ -256,7 +257,7 @@ class Page(InFolder):
 
     def test_it_is_one_small_page_without_references(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
-        self.assertIn("14 cases on 3 machines", self.done.stdout)
+        self.assertIn("18 cases on 3 machines", self.done.stdout)
         self.assertLess(len(self.text.encode("utf-8")), 2e6)
         self.assertEqual([word for word in re.findall(r"(?:src|href)\s*=\s*['\"]?([^'\" >]*)", self.text)
                           if not word.startswith("#") and word != "data:,"], [])
@@ -313,6 +314,11 @@ class Page(InFolder):
         error = math.log(1.1) / math.sqrt(len(ratios))
         self.assertIn(f"{mean:.2f} ({mean * math.exp(-error):.2f} to {mean * math.exp(error):.2f}) over 4 cases, from "
                       f"{min(ratios):.2f} (square 64) to {max(ratios):.2f}", texts["A f32 oneDNN"])
+
+    def test_cold_and_warm_starts_are_separate(self):
+        names = [t.text for t in self.svg("start-A").iter(f"{SVG}text")]
+        self.assertLessEqual({"a context (cold)", "a context (warm)"}, set(names))
+        self.assertEqual(len(self.marks("start-A")), 4)
 
     def test_pictures_for_documents_are_whole(self):
         names = {path.stem for path in self.svgs.iterdir()}
@@ -417,7 +423,7 @@ class Browser(InFolder):
             self.assertTrue(0 <= left < right <= width and height > 50, (left, right, height))
         self.assertGreater(found["text"], 7, "the text of figures is too small")
         results = [r for name in ("both", "start") for r in sample()[name]["results"]]
-        self.assertEqual(len(found["cases"]), len(results))
+        self.assertEqual(len(found["cases"]), len(results) + 4)  # and those with a cold and with a warm store
         for r in results:
             (row,) = [c for c in found["cases"] if c[2] == r["case"] and c[0] == {0: "A", 1: "B"}.get(r.get("device"), "C")]
             values = row[len(row) // 2:]
@@ -426,13 +432,13 @@ class Browser(InFolder):
             if r["gflops"] or r["gbps"]:
                 self.assertAlmostEqual(float(values[6]) / (r["gflops"] or r["gbps"]), 1, places=5)
             if r["peers"]:
-                self.assertAlmostEqual(float(values[9]), min(p["ratio"] for p in r["peers"].values()), places=5)
+                self.assertAlmostEqual(float(values[7]), min(p["ratio"] for p in r["peers"].values()), places=5)
             self.assertEqual(values[11], f"{r['error_over_bound']:.6g}" if r["verified"] else None)
         self.assertEqual((found["sorted"], found["up"]), ("ascending", sorted(found["up"])))
         self.assertEqual(found["down"], found["up"][::-1])
         self.assertEqual((found["both"], found["one"]), (8, 4))
         self.assertEqual([(row[0], row[2]) for row in found["filtered"]], [("B", "square 64")])
-        self.assertEqual(found["count"], "1 of 14 cases")
+        self.assertEqual(found["count"], "1 of 18 cases")
         self.assertEqual((found["faded"], found["clear"]), (4, 1))
         self.assertIn("B gemm-cpu: square 64, f32", found["told"])
         self.assertEqual(found["colors"], ["rgb(255, 255, 255)", "rgb(13, 17, 23)"])

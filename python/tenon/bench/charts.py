@@ -230,7 +230,8 @@ def bars(suite: str, machines: List[Machine], peers: List[str]) -> Optional[Char
 
 def start(machine: Machine) -> Optional[Chart]:
     """The cases of the suite `start`, with intervals."""
-    cases = by_suite(machine).get("start", [])
+    started = [(file.store, c) for file, c in machine.cases.values() if c.suite == "start"]
+    cases = [c for _, c in started]
     if not cases:
         return None
     chart = Chart(f"start-{machine.letter}", f"Start on {machine.label}", WIDTH, 1.0 + 0.3 * len(cases))
@@ -241,7 +242,7 @@ def start(machine: Machine) -> Optional[Chart]:
         chart.tell(line, [about(machine, c, f"{time_text(c.median)} ({time_text(c.low)} to {time_text(c.high)})")])
         axes.plot([c.low, c.high], [at, at], color=SERIES[0], linewidth=1.4)
         axes.annotate(time_text(c.median), (c.high, at), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.set_yticks(range(len(cases)), [c.name for c in cases])
+    axes.set_yticks(range(len(cases)), [c.name + (f" ({store})" if store else "") for store, c in started])
     axes.set_ylim(len(cases) - 0.4, -0.6)
     plain_ticks(axes.xaxis, time_text)
     axes.grid(True, axis="x")

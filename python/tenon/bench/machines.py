@@ -92,6 +92,8 @@ def group(files: List[ResultFile]) -> List[Machine]:
         machine.files.append(file)
         to = machine.predictions if file.kind == "predict" else machine.cases
         for name, case in keyed(file.cases).items():
+            if case.suite == "start":  # measured with a cold and with a warm store, if files of both are given
+                name = (*name, file.store)
             machine.superseded += name in to
             to[name] = (file, case)
     for machine in found.values():

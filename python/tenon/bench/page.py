@@ -65,7 +65,7 @@ def all_bars(machines: List[Machine]) -> List[Figure]:
 
 
 def starts(machines: List[Machine]) -> List[Figure]:
-    made = [(charts.start(m), f"The suite start on {m.label}, with stored kernels unless the file says cold. Lines: 95 % intervals.",
+    made = [(charts.start(m), f"The suite start on {m.label}; in brackets the state of the store, if the file has it. Lines: 95 % intervals.",
              used([m], "start")) for m in machines]
     made.append((charts.latency(machines), "Warm: each case as one call and the wait for it, and back to back. Above the line, "
                  "waiting takes the difference.", used(machines)))
@@ -117,7 +117,7 @@ def sections(machines: List[Machine], left_out: List[str]) -> Tuple[List[str], L
     heat = "".join(tables.heat(suite, machines, i == 0) for i, suite in enumerate(charts.suites_of(machines)))
     predicted = tables.predictions(machines)
     started = any(c.suite == "start" for m in machines for _, c in m.cases.values())
-    cold = "" if started else "None of the files has the suite start: tenon-bench run --suite start --json start.json measures it. "
+    cold = "" if started else "None of the files has the suite start: tenon-bench run --suite start --json start.json measures it; with an empty folder as TENON_CACHE_DIR, a cold start. "
     made = [
         section("machines", "Machines", "Each has a letter, which the figures use.", warnings(machines, left_out)
                 + f"<div class=cards>{tables.machine_rows(machines)}</div>", ""),

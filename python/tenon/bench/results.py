@@ -113,6 +113,11 @@ class ResultFile:
         return (self.device if part == "device" else self.host)[key]
 
     @property
+    def store(self) -> str:
+        """The state of Tenon's store when the run began: cold, warm or off; empty before version 3."""
+        return str(self.raw.get("store", ""))
+
+    @property
     def unverified(self) -> int:
         return sum(not case.verified for case in self.cases)
 

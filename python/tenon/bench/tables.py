@@ -43,15 +43,15 @@ def case_row(machine: Machine, file: ResultFile, case: Case) -> str:
     marks = ["not verified"] * (not case.verified) + ["disturbed"] * case.disturbed
     return row([cell(machine.letter), cell(case.suite), cell(case.name), cell(case.dtype), cell(time_text(case.median), case.median),
                 cell(f"{time_text(case.low)} to {time_text(case.high)}"), number(speed or None, f"{{:.4g}} {unit}"),
-                number(100 * part if part is not None else None, "{:.0f} %"), cell(ceiling),
                 number(case.ratio(best) if best else None, "{:.2f}"), cell(peer_name(best) if best else ""),
+                number(100 * part if part is not None else None, "{:.0f} %"), cell(ceiling),
                 number(case.error if case.verified else None, "{:.2g}"), cell(case.solver), cell(", ".join(marks)),
                 cell(file.name)])
 
 
 def cases(machines: List[Machine]) -> str:
-    head = ["Machine", "Suite", "Case", "Type", "Median", "95 % interval", "Rate", "Of the attainable", "Ceiling",
-            "Best peer / Tenon", "Best peer", "Error / bound", "Solver", "Remarks", "File"]
+    head = ["Machine", "Suite", "Case", "Type", "Median", "95 % interval", "Rate", "Best peer / Tenon",
+            "Best peer", "Of the attainable", "Ceiling", "Error / bound", "Solver", "Remarks", "File"]
     return table("cases", head, (case_row(m, file, case) for m in machines for file, case in m.cases.values()), 99)
 
 
