@@ -5,6 +5,7 @@
  *     tenon-bench list */
 #include "ceilings.h"
 #include "environment.h"
+#include "in_python.h"
 #include "options.h"
 #include "peers/absent.h"
 #include "peers/peers.h"
@@ -196,6 +197,8 @@ int main(int argc, char **argv)
         return with_device(argc, argv, bench_ceilings);
     if (strcmp(command, "build") == 0)
         return with_device(argc, argv, bench_build_ahead);
+    if (strcmp(command, "compare") == 0 || strcmp(command, "report") == 0)
+        return bench_python(argc, argv);
     if (strcmp(command, "list") == 0)
         list();
     else if (strcmp(command, "peers") == 0)

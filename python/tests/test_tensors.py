@@ -13,7 +13,7 @@ import numpy as np
 import tenon
 from common import integers, reals
 from tenon import __main__ as devices
-from tenon import bench
+from tenon.bench import speed as bench
 
 
 class Transfers(unittest.TestCase):

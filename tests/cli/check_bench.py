@@ -497,33 +497,6 @@ class Regret(Bench):
         self.assertIn("does not measure a plan", done.stderr)
 
 
-class Comparison(unittest.TestCase):
-    SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "compare.py")
-
-    def compare(self, *times):
-        with tempfile.TemporaryDirectory() as folder:
-            paths = []
-            for number, cases in enumerate(times):
-                paths.append(os.path.join(folder, f"{number}.json"))
-                results = [{"suite": "gemm", "case": case, "dtype": "f32", "median_ns": ns}
-                           for case, ns in cases.items()]
-                with open(paths[-1], "w", encoding="utf-8") as file:
-                    json.dump({"results": results}, file)
-            return subprocess.run([sys.executable, self.SCRIPT, *paths], capture_output=True, text=True, check=False)
-
-    def test_means_and_largest_losses(self):
-        done = self.compare({"a": 400, "b": 100, "c": 1}, {"a": 100, "b": 400, "d": 1})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        first, second, third, last = done.stdout.splitlines()
-        self.assertIn("2 cases, time before / time after: geometric mean 1.00, least 0.25", first)
-        self.assertEqual((second.split(), third.split()), (["0.25", "gemm", "b", "f32"], ["4.00", "gemm", "a", "f32"]))
-        self.assertIn("2 cases are in only one of the files", last)
-
-    def test_files_without_common_cases(self):
-        self.assertIn("no case in common", self.compare({"a": 1}, {"b": 1}).stderr)
-        self.assertNotEqual(self.compare({"a": 1}).returncode, 0)
-
-
 class Files(Bench):
     def test_json_and_csv_agree(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,25 @@
+"""python -m tenon.bench [compare | report] …; as a folder, python3 …/bench, it is the program of tenon-bench."""
+import os
+import sys
+
+if not __package__:  # run as a folder: its modules are those of a package without `tenon`
+    FOLDER = os.path.dirname(os.path.abspath(__file__))
+    sys.path[0] = os.path.dirname(FOLDER)
+    __package__ = os.path.basename(FOLDER)
+    __import__(__package__)
+
+from . import compare, report
+
+
+def main() -> int:
+    commands = {"compare": compare.main, "report": report.main}
+    words = sys.argv[1:]
+    if words and words[0] in commands:
+        return commands[words[0]](words[1:])
+    from . import speed
+    speed.main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

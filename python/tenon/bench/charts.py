@@ -1,0 +1,344 @@
+"""The figures of tenon-bench report."""
+import math
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+from .machines import Ceiling, Machine, share
+from .results import Case, ResultFile, around, geometric_mean, log_error
+from .svg import MARKERS, SERIES, C, Chart
+
+WIDTH = 4.4  # inches of a figure: its text is readable on a phone, and two fit beside each other on a desk
+NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN, blocked", "clblast": "CLBlast", "loop": "C loop",
+         "tenon-f32": "Tenon, f32", "unpacked": "Tenon, unpacked", "cublas": "cuBLAS", "cudnn": "cuDNN", "rocblas": "rocBLAS",
+         "onnxruntime": "ONNX Runtime", "pytorch": "PyTorch", "nchw": "Tenon, N C H W", "numpy": "NumPy",
+         "boost-compute": "Boost.Compute"}
+EXACT = 1e-6  # where errors of 0 are drawn on a logarithmic axis
+
+
+def peer_name(peer: str) -> str:
+    return NAMES.get(peer, peer)
+
+
+def of_style(number: int) -> Dict[str, Any]:
+    return {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+
+
+def time_text(nanoseconds: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+def about(machine: Machine, case: Case, text: str) -> str:
+    """Returns the text of a mark."""
+    return f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: {text}"
+
+
+def suites_of(machines: List[Machine]) -> List[str]:
+    return list(dict.fromkeys(suite for m in machines for suite in by_suite(m)))
+
+
+def scatter(chart: Chart, axes: Any, label: str, style: Dict[str, Any], points: List[Tuple[float, float, str]]) -> None:
+    (line,) = axes.plot([p[0] for p in points], [p[1] for p in points], linestyle="none", markersize=4.2, markeredgewidth=0.4,
+                        markeredgecolor=C["page"], alpha=0.85, label=label, clip_on=False, **style)
+    chart.tell(line, [p[2] for p in points])
+
+
+def logarithmic(values: Iterable[float], room: float = 1.4) -> Tuple[float, float]:
+    values = list(values)
+    return min(values) / room, max(values) * room
+
+
+def plain_ticks(axis: Any, text: Callable[[float], str] = lambda v: f"{v:,.0f}" if v >= 1 else f"{v:.6f}".rstrip("0")) -> None:
+    """Labels a logarithmic axis with numbers instead of powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    axis.set_major_locator(LogLocator(numticks=7))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend(chart: Chart, columns: int = 2) -> None:
+    handles, labels = chart.axes.get_legend_handles_labels()
+    if labels:
+        chart.axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncol=columns,
+                          fontsize=8, handletextpad=0.3, columnspacing=1.0)
+
+
+def by_suite(machine: Machine) -> Dict[str, List[Case]]:
+    found: Dict[str, List[Case]] = {}
+    for _, case in machine.cases.values():
+        found.setdefault(case.suite, []).append(case)
+    return found
+
+
+def share_text(machine: Machine, case: Case) -> str:
+    part, name = share(machine, case)
+    return f"; {100 * part:.0f} % of the attainable, limited by {name}" if part is not None else ""
+
+
+def draw_ceiling(axes: Any, text: str, x: float, y: float, slope: bool = False) -> None:
+    """Writes the name of a ceiling just above a point of its line."""
+    axes.text(x, y * 1.04, text, fontsize=7, color=C["faint"], ha="left" if slope else "right", va="bottom", zorder=5,
+              rotation_mode="anchor", rotation=math.degrees(math.atan2(y, x)) if slope else 0, transform_rotates_text=slope,
+              bbox={"facecolor": C["page"], "edgecolor": "none", "pad": 0.4, "alpha": 0.75})
+
+
+def levels(machine: Machine) -> List[Ceiling]:
+    return sorted((c for c in machine.ceilings if not c.dtype), key=lambda c: c.value)
+
+
+def roofs(machine: Machine, axes: Any, types: Iterable[str]) -> None:
+    """Draws the ceilings of a roofline: memory levels as slopes, arithmetic as horizontal lines."""
+    peaks = sorted((c for c in machine.ceilings if c.dtype in types), key=lambda c: c.value)
+    (left, right), (bottom, _) = axes.get_xlim(), axes.get_ylim()
+    top = peaks[-1].value if peaks else axes.get_ylim()[1]
+    for level in levels(machine):
+        end = top / level.value
+        axes.plot([left, end], [left * level.value, top], color=C["faint"], linewidth=1)
+        x = max(left, bottom / level.value) * 1.15
+        if x < right:
+            draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", x, x * level.value, True)
+    for peak in peaks:
+        start = peak.value / levels(machine)[-1].value if levels(machine) else left
+        axes.plot([start, right], [peak.value] * 2, color=C["faint"], linewidth=1)
+        draw_ceiling(axes, f"{peak.name}, {peak.value:,.0f} GFLOP/s", right, peak.value)
+
+
+def roofline(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
+    """Every case with arithmetic: GFLOP/s by operations per byte, below the ceilings of the device."""
+    suites = {suite: [c for c in cases if c.flops and c.bytes] for suite, cases in by_suite(machine).items()}
+    drawn = [c for cases in suites.values() for c in cases]
+    if not drawn:
+        return None
+    chart = Chart(f"roofline-{machine.letter}", f"Roofline of {machine.label}", WIDTH, 4.6)
+    axes = chart.axes
+    axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GFLOP/s",
+             xlim=logarithmic(c.flops / c.bytes for c in drawn))
+    types = {c.dtype for c in drawn}
+    tops = [c.value for c in machine.ceilings if c.dtype in types]
+    axes.set_ylim(logarithmic([*(c.flops / c.median for c in drawn), *tops], 1.6))
+    roofs(machine, axes, types)
+    for suite, cases in suites.items():
+        points = [(c.flops / c.bytes, c.flops / c.median, about(machine, c, f"{c.flops / c.median:.4g} GFLOP/s, "
+                   f"{c.flops / c.bytes:.3g} operations per byte{share_text(machine, c)}")) for c in cases]
+        if points:
+            scatter(chart, axes, suite, of_style(suites_in_order.index(suite)), points)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_ticks(axis)
+    axes.grid(True)
+    axes.set_title(f"{machine.letter}: arithmetic")
+    legend(chart)
+    return chart
+
+
+def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
+    """Every case without arithmetic: GB/s by the bytes that it moves, below the bandwidths of the memory levels."""
+    suites = {suite: [c for c in cases if c.bytes and not c.flops] for suite, cases in by_suite(machine).items()}
+    drawn = [c for cases in suites.values() for c in cases]
+    if not drawn:
+        return None
+    chart = Chart(f"memory-{machine.letter}", f"Bandwidth of {machine.label}", WIDTH, 4.6)
+    axes = chart.axes
+    axes.set(xscale="log", yscale="log", xlabel="MB moved", ylabel="GB/s", xlim=logarithmic(c.bytes / 1e6 for c in drawn))
+    axes.set_ylim(logarithmic([*(c.bytes / c.median for c in drawn), *(level.value for level in levels(machine))]))
+    left, right = axes.get_xlim()
+    for level in levels(machine):
+        end = min(right, level.size / 1e6) if level.size else right
+        axes.plot([left, end], [level.value] * 2, color=C["faint"], linewidth=1)
+        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", end, level.value)
+    for suite, cases in suites.items():
+        points = [(c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s"
+                   f"{share_text(machine, c)}")) for c in cases]
+        if points:
+            scatter(chart, axes, suite, of_style(suites_in_order.index(suite)), points)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_ticks(axis)
+    axes.grid(True)
+    axes.set_title(f"{machine.letter}: memory")
+    legend(chart)
+    return chart
+
+
+class Bar:
+    """The ratios of one suite, machine, type and peer."""
+
+    def __init__(self, machine: Machine, dtype: str, peer: str, cases: List[Case]):
+        self.machine, self.dtype, self.peer, self.cases = machine, dtype, peer, cases
+        ratios = [c.ratio(peer) for c in cases]
+        self.mean, self.least, self.most = geometric_mean(ratios), min(ratios), max(ratios)
+        self.worst = cases[ratios.index(self.least)]
+        errors = [log_error(*c.ratio_interval(peer)) for c in cases]
+        self.low, self.high = around(self.mean, math.sqrt(sum(e * e for e in errors)) / len(errors))
+
+    @property
+    def label(self) -> str:
+        return f"{self.machine.letter} {self.dtype} {peer_name(self.peer)}"
+
+    def text(self, suite: str) -> str:
+        return (f"{self.machine.letter} {suite}: {self.label[len(self.machine.letter) + 1:]}: {self.mean:.2f} ({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
+                f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}")
+
+
+def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
+    found = []
+    for machine in machines:
+        groups: Dict[Tuple[str, str], List[Case]] = {}
+        for case in by_suite(machine).get(suite, []):
+            for peer in case.peers:
+                groups.setdefault((case.dtype, peer), []).append(case)
+        found += [Bar(machine, dtype, peer, cases) for (dtype, peer), cases in sorted(groups.items())]
+    return found
+
+
+def ratio_axis(axes: Any, values: List[float]) -> None:
+    """Makes the x axis one of ratios, by powers of two."""
+    low, high = (math.floor(math.log2(min([0.5, *values]))), math.ceil(math.log2(max([2.0, *values]))))
+    step = max(1, math.ceil((high - low) / 7))
+    ticks = [2.0 ** power for power in range(low, high + 1) if power % step == 0]
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(2.0 ** low, 2.0 ** high)
+    axes.set_xticks(ticks, [f"{t:g}" if t >= 1 else f"1/{1 / t:g}" for t in ticks])
+    axes.minorticks_off()
+
+
+def bars(suite: str, machines: List[Machine], peers: List[str]) -> Optional[Chart]:
+    """The geometric mean of a suite by machine, type and peer, with its interval, and the worst case."""
+    drawn = bars_of(suite, machines)
+    if not drawn:
+        return None
+    chart = Chart(f"bars-{suite}", f"{suite}: peers' times over Tenon's", WIDTH, 1.0 + 0.27 * len(drawn))
+    axes = chart.axes
+    ratio_axis(axes, [v for b in drawn for v in (b.mean * 1.6, b.least)])
+    for at, b in enumerate(drawn):
+        style = of_style(peers.index(b.peer))
+        (box,) = axes.barh(at, b.mean - 1, left=1, height=0.66, color=style["color"], alpha=0.8)
+        chart.tell(box, [b.text(suite)])
+        axes.plot([b.low, b.high], [at, at], color=C["ink"], linewidth=1.4)
+        axes.plot([b.low, b.high], [at, at], "|", color=C["ink"], markersize=5)
+        axes.plot([b.least], [at], style["marker"], color=style["color"], markersize=4.5, markeredgecolor=C["ink"],
+                  markeredgewidth=0.6, clip_on=False)
+        axes.annotate(f"{b.mean:.2f}", (max(b.high, 1), at), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yticks(range(len(drawn)), [b.label for b in drawn])
+    axes.set_ylim(len(drawn) - 0.4, -0.6)
+    axes.axvline(1, color=C["ink"], linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(True, axis="x")
+    chart.figure.suptitle(suite, x=0.01, ha="left", weight="bold", fontsize=10)
+    return chart
+
+
+def start(machine: Machine) -> Optional[Chart]:
+    """The cases of the suite `start`, with intervals."""
+    started = [(file.store, c) for file, c in machine.cases.values() if c.suite == "start"]
+    cases = [c for _, c in started]
+    if not cases:
+        return None
+    chart = Chart(f"start-{machine.letter}", f"Start on {machine.label}", WIDTH, 1.0 + 0.3 * len(cases))
+    axes = chart.axes
+    axes.set(xscale="log", xlim=logarithmic((v for c in cases for v in (c.low, c.high)), 3))
+    for at, c in enumerate(cases):
+        (line,) = axes.plot([c.median], [at], "o", color=SERIES[0], markersize=5)
+        chart.tell(line, [about(machine, c, f"{time_text(c.median)} ({time_text(c.low)} to {time_text(c.high)})")])
+        axes.plot([c.low, c.high], [at, at], color=SERIES[0], linewidth=1.4)
+        axes.annotate(time_text(c.median), (c.high, at), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yticks(range(len(cases)), [c.name + (f" ({store})" if store else "") for store, c in started])
+    axes.set_ylim(len(cases) - 0.4, -0.6)
+    plain_ticks(axes.xaxis, time_text)
+    axes.grid(True, axis="x")
+    chart.figure.suptitle(f"{machine.letter}: start", x=0.01, ha="left", weight="bold", fontsize=10)
+    return chart
+
+
+def latency(machines: List[Machine]) -> Optional[Chart]:
+    """The time of one call and the wait for it, by that of a call among calls back to back."""
+    drawn = [(m, [c for _, c in m.cases.values() if c.latency]) for m in machines if m.cases]
+    values = [v for _, cases in drawn for c in cases for v in (c.median, c.latency)]
+    if not values:
+        return None
+    chart = Chart("latency", "One call and the wait for it, and a call among calls back to back", WIDTH, 4.4)
+    axes = chart.axes
+    limits = logarithmic(values)
+    axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="a call, back to back",
+             ylabel="one call and the wait for it")
+    axes.plot(limits, limits, color=C["faint"], linewidth=1)
+    for number, (machine, cases) in enumerate(drawn):
+        scatter(chart, axes, machine.label, of_style(number), [
+            (c.median, c.latency, about(machine, c, f"{time_text(c.latency)} alone, {time_text(c.median)} back to back"))
+            for c in cases])
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_ticks(axis, time_text)
+    axes.grid(True)
+    legend(chart, 1)
+    return chart
+
+
+def errors(machines: List[Machine]) -> Optional[Chart]:
+    """The largest error over its bound, by the ratio to the fastest peer, of each verified case."""
+    drawn = [(m, [(c, best) for _, c in m.cases.values() for best in [c.best_peer()] if c.verified and best]) for m in machines]
+    drawn = [(m, cases) for m, cases in drawn if cases]
+    if not drawn:
+        return None
+    chart = Chart("accuracy", "Error over its bound, by the fastest peer's time over Tenon's", WIDTH, 4.4)
+    axes = chart.axes
+    ratio_axis(axes, [c.ratio(best) * f for _, cases in drawn for c, best in cases for f in (0.9, 1.1)])
+    axes.set(yscale="log", ylim=(EXACT / 1.5, 2), xlabel="time of the fastest peer / Tenon's",
+             ylabel="largest error / its bound")
+    axes.axhline(1, color=C["faint"], linewidth=1)
+    axes.axvline(1, color=C["faint"], linewidth=1)
+    for number, (machine, cases) in enumerate(drawn):
+        scatter(chart, axes, machine.label, of_style(number), [
+            (c.ratio(best), max(c.error, EXACT), about(machine, c, f"{c.error:.2g} of the bound, {c.ratio(best):.2f} times as fast as "
+             f"{peer_name(best)}")) for c, best in cases])
+    axes.set_yticks([EXACT, 1e-4, 1e-2, 1], ["≤ 1e-6", "1e-4", "1e-2", "1"])
+    axes.minorticks_off()
+    axes.grid(True)
+    legend(chart, 1)
+    return chart
+
+
+def regret(files: List[Tuple[Machine, ResultFile]]) -> Optional[Chart]:
+    """The sorted ratios of the selected solver's time over that of the best candidate, a line for each file and suite."""
+    lines = []
+    for machine, file in files:
+        suites: Dict[str, List[Any]] = {}
+        for r in file.regrets:
+            suites.setdefault(r["suite"], []).append(r)
+        lines += [(machine, file, suite, sorted(rs, key=lambda r: r["ratio"])) for suite, rs in suites.items()]
+    if not lines:
+        return None
+    chart = Chart("regret", "Time of the selected solver over that of the best candidate", WIDTH, 3.4 + 0.2 * len(lines))
+    axes = chart.axes
+    for number, (machine, file, suite, rs) in enumerate(lines):
+        style = of_style(number)
+        xs = [100 * (i + 0.5) / len(rs) for i in range(len(rs))]
+        (line,) = axes.plot(xs, [r["ratio"] for r in rs], markersize=3, linewidth=1,
+                            label=f"{machine.letter} {suite}, {file.date[:10]}, Tenon {file.raw['tenon']}", **style)
+        chart.tell(line, [f"{machine.letter} {suite}: {r['case']}, {r['dtype']}: {r['ratio']:.2f}; selected {r['chosen']}, best "
+                          f"{r['best']}" for r in rs])
+    axes.set(xlabel="% of the cases", ylabel="time / best candidate's time", xlim=(0, 100))
+    axes.grid(True)
+    legend(chart, 1)
+    return chart
+
+
+def heat_map(suite: str, machines: List[Machine], rows: List[Tuple[str, List[Optional[float]]]], colors: Any) -> Chart:
+    """The heat map of a suite for documents: a row for each case, a column for each machine."""
+    from matplotlib.patches import Rectangle
+    chart = Chart(f"heat-{suite}", f"{suite}: the fastest peer's time over Tenon's", WIDTH, 0.8 + 0.17 * len(rows))
+    axes = chart.axes
+    axes.set_xlim(0, len(machines))
+    axes.set_ylim(len(rows), 0)
+    for y, (_, values) in enumerate(rows):
+        for x, value in enumerate(values):
+            if value is not None:
+                back, ink = colors(value)
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=back, edgecolor=C["page"], linewidth=0.8))
+                axes.text(x + 0.5, y + 0.5, f"{value:.2f}", color=ink, ha="center", va="center", fontsize=7)
+    axes.set_xticks([x + 0.5 for x in range(len(machines))], [m.letter for m in machines])
+    axes.set_yticks([y + 0.5 for y in range(len(rows))], [name for name, _ in rows], fontsize=7)
+    axes.tick_params(length=0)
+    axes.xaxis.tick_top()
+    axes.spines[:].set_visible(False)
+    chart.figure.suptitle(suite, x=0.01, ha="left", weight="bold", fontsize=10)
+    return chart
