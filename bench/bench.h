@@ -31,6 +31,10 @@ typedef struct bench_options {
     const char *clblast_tuning;  /* folder with the files of CLBlast's tuners */
     const char *json, *csv;
     uint32_t part, parts; /* for "build": only every `parts`-th case, from `part` on */
+    uint32_t repeats;     /* further attempts at a case that was disturbed */
+    bool quick;           /* a sample of the cases of each suite, for about two minutes */
+    const char *shapes;   /* files with suites or recorded calls, separated by commas; NULL: none */
+    const char *target;   /* for "predict": the name of the kind of device */
 } bench_options;
 
 /* The device under test. The second stream records times, which costs a little time. */
@@ -39,6 +43,9 @@ typedef struct bench_session {
     tenon_context *context;
     tenon_stream *stream, *profiled;
     tenon_device_info device;
+    uint32_t number;         /* position of the device in the result file */
+    struct json_t *ceilings; /* its measured limits (roofline.h); NULL: not known */
+    const char *energy;      /* the counter that is read (energy.h); NULL: none */
 } bench_session;
 
 /* A way to compute a case: Tenon, or a peer. `turn` counts the calls; it selects the copy of the
@@ -76,8 +83,10 @@ typedef struct bench_case {
     bool (*replan)(bench_session *session, void *data, uint32_t copy, const char *solver,
                    tenon_plan **plan);
     double
-        operations; /* floating-point operations of a call; 0 if the case does not measure them */
-    double bytes;   /* bytes that a call must read and write at least */
+        operations;   /* floating-point operations of a call; 0 if the case does not measure them */
+    double bytes;     /* bytes that a call must read and write at least */
+    double footprint; /* bytes that the calls use in turn, in all copies of the operands; 0: the
+                         bytes of a call */
     bench_way tenon;
     bench_way peers[BENCH_MAX_PEERS];
     uint32_t peer_count;
@@ -117,7 +126,14 @@ bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype
 /* Returns true if a comma-separated list (NULL: all) contains the name. */
 bool bench_listed(const char *list, const char *name);
 
-/* Returns true if a call succeeded; otherwise prints the failure to stderr. */
+/* Prints "tenon-bench: " and a message to stderr, and keeps the first one for the result file. */
+__attribute__((format(printf, 1, 2))) void bench_complain(const char *format, ...);
+
+/* Returns the first message since the last bench_forget_complaint; "" if there is none. */
+const char *bench_complaint(void);
+void bench_forget_complaint(void);
+
+/* Returns true if a call succeeded; otherwise prints the failure by bench_complain. */
 bool bench_went_well(tenon_status status, const char *call);
 #define BENCH_WELL(call) bench_went_well(call, #call)
 

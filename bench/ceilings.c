@@ -4,6 +4,8 @@
 
 #include "device.h"
 #include "device_limits.h"
+#include "provenance.h"
+#include "roofline.h"
 #include "runtime/probe/capability.h"
 #include "runtime/probe/capability_trials.h"
 #include "runtime/opencl/cl_error.h"
@@ -26,6 +28,38 @@
 #define STEPS           8
 #define FAR             (UINT64_C(1) << 30) /* bytes that exceed any cache */
 
+/* Adds the optional members of a limit. */
+static json_t *limit_of(const bench_limits *c, json_t *limit)
+{
+    if (c->dtype != NULL)
+        json_object_set_new(limit, "dtype", json_string(c->dtype));
+    if (c->level != NULL)
+        json_object_set_new(limit, "level", json_string(c->level));
+    if (c->window > 0)
+        json_object_set_new(limit, "window", json_integer((json_int_t)c->window));
+    return limit;
+}
+
+/* Sets what the next limits measure. */
+static void expect(bench_limits *c, const char *kind, const char *dtype, const char *level,
+                   uint64_t window)
+{
+    c->kind = kind;
+    c->dtype = dtype;
+    c->level = level;
+    c->window = window;
+    c->fast = c->slow = 0;
+}
+
+/* Sorts the times and keeps their quartiles. Returns the median. */
+static double spread_of(bench_limits *c, double *values, int count)
+{
+    const double median = bench_median(values, count);
+    c->fast = values[count / 4];
+    c->slow = values[count - 1 - count / 4];
+    return median;
+}
+
 /* Records a limit: `value` in `unit`, measured over `nanoseconds`. If a call has failed since the
  * last limit, records the failure instead, because the device may be lost. */
 static void note(bench_limits *c, const char *name, double value, const char *unit,
@@ -40,13 +74,23 @@ static void note(bench_limits *c, const char *name, double value, const char *un
         c->well = false;
         return;
     }
+    const bool is_time = strcmp(unit, "us") == 0;
     value = isfinite(value) ? value : 0;
-    printf("%-28s %12.4g %-8s %12.1f us%s\n", name, value, unit, nanoseconds * 1e-3,
-           right ? "" : "  WRONG");
+    const double fast = c->fast > 0 ? fmin(c->fast, nanoseconds) : nanoseconds,
+                 slow = fmax(c->slow, nanoseconds);
+    const double low = is_time    ? fast * 1e-3
+                       : slow > 0 ? value * nanoseconds / slow
+                                  : 0,
+                 high = is_time    ? slow * 1e-3
+                        : fast > 0 ? value * nanoseconds / fast
+                                   : 0;
+    printf("%-28s %12.4g %-8s (%.4g to %.4g) %12.1f us%s\n", name, value, unit, low, high,
+           nanoseconds * 1e-3, right ? "" : "  WRONG");
     fflush(stdout);
-    json_array_append_new(c->list,
-                          json_pack("{s:s, s:f, s:s, s:f, s:b}", "name", name, "value", value,
-                                    "unit", unit, "median_ns", nanoseconds, "verified", right));
+    json_array_append_new(
+        c->list, limit_of(c, json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:f, s:b}", "name", name,
+                                       "kind", c->kind, "value", value, "low", low, "high", high,
+                                       "unit", unit, "median_ns", nanoseconds, "verified", right)));
     c->well &= right;
 }
 
@@ -102,23 +146,24 @@ static double time_in_a_row(bench_limits *c, cl_kernel kernel, size_t items)
         seconds = seconds_of(c, kernel, items, launches);
         values[i] = 1e9 * seconds / launches;
     }
-    return seconds < 0 ? 0 : bench_median(values, ROUNDS);
+    return seconds < 0 ? 0 : spread_of(c, values, ROUNDS);
 }
 
 /* Returns the nanoseconds of a launch; 0 on failure. On a CPU launches are timed one by one and the
  * minimum is used, because other processes can only make them slower. */
 static double time_of(bench_limits *c, cl_kernel kernel, size_t items)
 {
-    double least = INFINITY;
+    double values[SINGLE_LAUNCHES];
     if (c->lanes == 0)
         return time_in_a_row(c, kernel, items);
     for (int i = 0; i < SINGLE_LAUNCHES; i++) {
         const double seconds = seconds_of(c, kernel, items, 1);
         if (seconds < 0)
             return 0;
-        least = fmin(least, 1e9 * seconds);
+        values[i] = 1e9 * seconds;
     }
-    return least;
+    (void)spread_of(c, values, SINGLE_LAUNCHES);
+    return values[0]; /* they are sorted by now */
 }
 
 /* Returns true if the first `count` floats of a buffer all equal the value. */
@@ -158,6 +203,7 @@ static void measure_write(bench_limits *c)
         c->well = false;
         return;
     }
+    expect(c, "bandwidth", NULL, "memory", c->bytes);
     const double time = time_of(c, kernel, c->items);
     const bool right = time > 0 && all_are(c, c->x, (size_t)1 << 16, 1);
     note(c, "write", (double)c->bytes / time, "GB/s", time, right);
@@ -174,6 +220,7 @@ static void measure_copy(bench_limits *c)
         c->well = false;
         return;
     }
+    expect(c, "bandwidth", NULL, "memory", c->bytes);
     double time = time_of(c, kernel, c->items);
     bool right = time > 0 && all_are(c, c->y, (size_t)1 << 16, 1);
     note(c, "copy by a kernel", 2.0 * (double)c->bytes / time, "GB/s", time, right);
@@ -186,32 +233,34 @@ static void measure_copy(bench_limits *c)
                  worked(c, "clFinish", clFinish(c->queue));
         values[i < 0 ? 0 : i] = 1e9 * (bench_now() - start);
     }
-    time = bench_median(values, ROUNDS);
+    expect(c, "other", NULL, NULL, c->bytes);
+    time = spread_of(c, values, ROUNDS);
     if (c->lanes > 0)
         time = values[0]; /* values are sorted by now */
     right = right && all_are(c, c->y, (size_t)1 << 16, 1);
     note(c, "copy by the driver", 2.0 * (double)c->bytes / time, "GB/s", time, right);
 }
 
-/* Reads a range of memory repeatedly, from memory or from the caches. */
-static void measure_read(bench_limits *c, uint64_t window, const char *name)
+void bench_measure_read(bench_limits *c, const char *name, const char *level, uint64_t window,
+                        size_t items)
 {
     if (!bench_limit_wanted(c, name))
         return;
     cl_kernel kernel = kernel_of(c->program, "read");
-    window = window < c->bytes ? window : c->bytes;
     const cl_ulong count = window / sizeof(cl_float4);
     /* Enough passes to make a launch long compared with its startup. */
-    const cl_uint times = (cl_uint)((c->bytes + window - 1) / window);
-    const size_t items = c->items < count ? c->items : (size_t)count;
+    const uint64_t all = c->lanes > 0 && window < c->bytes ? 4 * c->bytes : c->bytes;
+    const cl_uint times = (cl_uint)((all + window - 1) / window);
+    items = items < count ? items : (size_t)count;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof c->y, &c->y,
                                            sizeof count, &count, sizeof times, &times, (size_t)0)) {
         c->well = false;
         return;
     }
+    expect(c, "bandwidth", NULL, level, window);
     const double time = time_of(c, kernel, items);
-    /* Exact while a work-item's sum stays below 2^24: all shares are equal, because all sizes are
-     * powers of two. */
+    /* All shares are equal. The lanes' sums are equal integers below 2^24, and adding equal numbers
+     * in pairs is exact. */
     const float share = (float)(4.0 * (double)count * times / (double)items);
     const bool right = time > 0 && all_are(c, c->y, items, share);
     note(c, name, (double)window * times / time, "GB/s", time, right);
@@ -241,6 +290,7 @@ static void measure_loops(bench_limits *c, const bench_arithmetic *a, cl_kernel 
                       : -1;
     } while (seconds >= 0 && seconds < (c->lanes > 0 ? CPU_SECONDS : ROUND_SECONDS / 4) &&
              loops < 1U << 24);
+    expect(c, a->kind, a->dtype, NULL, 0);
     const double time = seconds >= 0 ? time_of(c, kernel, c->items) : 0;
     const double all = (a->operations * loops + a->once) * (double)c->items;
     const bool right = time > 0 && all_are(c, c->y, c->items, a->result);
@@ -272,8 +322,10 @@ void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uin
 }
 
 /* Measures multiply-adds on `width` elements; `options` define their type T. */
-static void measure_multiply_add(bench_limits *c, const char *name, const char *options, int width)
+static void measure_multiply_add(bench_limits *c, const char *dtype, const char *options, int width)
 {
+    char name[32];
+    snprintf(name, sizeof name, "multiply-add %s", dtype);
     if (!bench_limit_wanted(c, name))
         return;
     const int chains = c->lanes > 0 ? CPU_CHAINS : CHAINS;
@@ -285,9 +337,20 @@ static void measure_multiply_add(bench_limits *c, const char *name, const char *
                                 .source = "ceilings",
                                 .kernel = "multiply_add",
                                 .options = options,
+                                .kind = "vector",
+                                .dtype = dtype,
                                 .operations = 2.0 * chains * STEPS * width,
                                 .result = 2.0F * (float)(chains * width)};
     bench_measure_arithmetic(c, &a, first, second);
+}
+
+/* Records the median of nanoseconds. */
+static void note_launch(bench_limits *c, const char *kind, const char *name, double *values,
+                        int count, bool right)
+{
+    expect(c, kind, NULL, NULL, 0);
+    const double time = spread_of(c, values, count);
+    note(c, name, 1e-3 * time, "us", time, right && time > 0);
 }
 
 /* Measures the cost of a launch: back to back, alone with its wait, and alone after an idle period.
@@ -296,28 +359,29 @@ static void measure_launches(bench_limits *c)
 {
     cl_kernel kernel = kernel_of(c->program, "nothing");
     const struct timespec while_idle = {0, 200000000};
-    double alone[ROUNDS * 4], woken[ROUNDS];
+    double row[ROUNDS], alone[ROUNDS * 4], woken[ROUNDS];
     const size_t items = c->group;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->y, &c->y, (size_t)0)) {
         c->well = false;
         return;
     }
     if (seconds_of(c, kernel, items, 1) < 0) {
+        expect(c, "launch", NULL, NULL, 0);
         note(c, "a launch", 0, "us", 0, false);
         return;
     }
-    const double many = seconds_of(c, kernel, items, LAUNCHES) / LAUNCHES;
+    for (int i = 0; i < ROUNDS; i++)
+        row[i] = 1e9 * seconds_of(c, kernel, items, LAUNCHES) / LAUNCHES;
     for (int i = 0; i < ROUNDS * 4; i++)
-        alone[i] = seconds_of(c, kernel, items, 1);
+        alone[i] = 1e9 * seconds_of(c, kernel, items, 1);
     for (int i = 0; i < ROUNDS; i++) {
         nanosleep(&while_idle, NULL);
-        woken[i] = seconds_of(c, kernel, items, 1);
+        woken[i] = 1e9 * seconds_of(c, kernel, items, 1);
     }
     const bool right = all_are(c, c->y, 1, 1);
-    const double one = bench_median(alone, ROUNDS * 4), late = bench_median(woken, ROUNDS);
-    note(c, "a launch in a row", 1e6 * many, "us", 1e9 * many, right && many > 0);
-    note(c, "a launch and its wait", 1e6 * one, "us", 1e9 * one, right && one > 0);
-    note(c, "the same after 0.2 s idle", 1e6 * late, "us", 1e9 * late, right && late > 0);
+    note_launch(c, "launch", "a launch in a row", row, ROUNDS, right);
+    note_launch(c, "other", "a launch and its wait", alone, ROUNDS * 4, right);
+    note_launch(c, "other", "the same after 0.2 s idle", woken, ROUNDS, right);
     clReleaseKernel(kernel);
 }
 
@@ -375,21 +439,21 @@ static void measure_vectors(bench_limits *c)
     char options[128];
     snprintf(options, sizeof options, TN_MIN_VERSION " -DCPU=1 -DT=float%d -DE=float -DLANES=%d",
              c->lanes, c->lanes);
-    measure_multiply_add(c, "multiply-add f32", options, c->lanes);
+    measure_multiply_add(c, "f32", options, c->lanes);
     snprintf(options, sizeof options,
              TN_MIN_VERSION " -DCPU=1 -DT=double%d -DE=double -DLANES=%d -DNEEDS=64", halves,
              halves);
     if (has(c, TENON_CAPABILITY_F64))
-        measure_multiply_add(c, "multiply-add f64", options, halves);
+        measure_multiply_add(c, "f64", options, halves);
 }
 
 static void measure_scalars(bench_limits *c)
 {
-    measure_multiply_add(c, "multiply-add f32", TN_MIN_VERSION, 1);
+    measure_multiply_add(c, "f32", TN_MIN_VERSION, 1);
     if (has(c, TENON_CAPABILITY_F64))
-        measure_multiply_add(c, "multiply-add f64", TN_MIN_VERSION " -DT=double -DNEEDS=64", 1);
+        measure_multiply_add(c, "f64", TN_MIN_VERSION " -DT=double -DNEEDS=64", 1);
     if (has(c, TENON_CAPABILITY_F16))
-        measure_multiply_add(c, "multiply-add f16", TN_MIN_VERSION " -DT=half2 -DNEEDS=16", 2);
+        measure_multiply_add(c, "f16", TN_MIN_VERSION " -DT=half2 -DNEEDS=16", 2);
 }
 
 static void measure_all(bench_limits *c)
@@ -398,10 +462,8 @@ static void measure_all(bench_limits *c)
         measure_write(c);
     if (bench_limit_wanted(c, "copy"))
         measure_copy(c);
-    measure_read(c, c->bytes, "read");
-    measure_read(c, UINT64_C(32) << 20, "read 32 MiB again");
-    measure_read(c, UINT64_C(8) << 20, "read 8 MiB again");
-    measure_read(c, UINT64_C(1) << 20, "read 1 MiB again");
+    bench_measure_read(c, "read", "memory", c->bytes, c->items);
+    bench_measure_caches(c);
     if (c->lanes >= 4)
         measure_vectors(c);
     else
@@ -411,28 +473,78 @@ static void measure_all(bench_limits *c)
         measure_launches(c);
 }
 
+/* Measures the limits. Returns false if a kernel gives a wrong result, or the device fails. */
+static bool measure(bench_session *session, bench_limits *c)
+{
+    *c = (bench_limits){
+        .session = session, .list = json_array(), .left_out = json_array(), .well = true};
+    const bool ready = prepare(c);
+    if (ready)
+        measure_all(c);
+    else if (c->failed != NULL)
+        note(c, "everything", 0, "", 0, false);
+    if (c->x != NULL)
+        clReleaseMemObject(c->x);
+    if (c->y != NULL)
+        clReleaseMemObject(c->y);
+    if (c->program != NULL)
+        clReleaseProgram(c->program);
+    return ready && c->well;
+}
+
+/* Stores the limits if all of them were measured. */
+static void store(const bench_session *session, json_t *limits)
+{
+    json_t *ceilings = json_pack("{s:o, s:O}", "date", bench_json_date(), "limits", limits);
+    if (session->options->filter == NULL && !session->options->emulated)
+        bench_ceilings_store(session, ceilings);
+    json_decref(ceilings);
+}
+
 bool bench_ceilings(bench_session *session)
 {
-    bench_limits c = {
-        .session = session, .list = json_array(), .left_out = json_array(), .well = true};
-    const bool ready = prepare(&c);
-    if (ready)
-        measure_all(&c);
-    else if (c.failed != NULL)
-        note(&c, "everything", 0, "", 0, false);
-    if (c.x != NULL)
-        clReleaseMemObject(c.x);
-    if (c.y != NULL)
-        clReleaseMemObject(c.y);
-    if (c.program != NULL)
-        clReleaseProgram(c.program);
-    json_t *document = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tenon",
-                                 tenon_version_string(), "date", bench_json_date(), "device",
-                                 bench_json_device(session), "host", bench_json_host(), "ceilings",
-                                 c.list, "left_out", c.left_out);
+    bench_limits c;
+    const double clock = bench_clock();
+    bool well = measure(session, &c);
+    if (well)
+        store(session, c.list);
+    json_t *document =
+        json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 2, "tenon",
+                  tenon_version_string(), "date", bench_json_date(), "build", bench_json_build(),
+                  "device", bench_json_device(session), "host", bench_json_host(clock), "ceilings",
+                  c.list, "left_out", c.left_out);
     if (session->options->json != NULL)
-        c.well &= bench_json_write(session->options->json, document);
+        well &= bench_json_write(session->options->json, document);
     else
         json_decref(document);
-    return ready && c.well;
+    return well;
+}
+
+json_t *bench_ceilings_of(bench_session *session)
+{
+    bench_limits c;
+    json_t *ceilings = bench_ceilings_stored(session);
+    if (ceilings != NULL) {
+        bench_print_ceilings(ceilings);
+        return ceilings;
+    }
+    if (session->context->persistence.store == NULL) {
+        printf("no ceilings: they are kept in the store, which is off\n");
+        return NULL;
+    }
+    const bench_options *asked = session->options;
+    bench_options all = *asked;
+    all.filter = NULL;
+    all.emulated = false;
+    session->options = &all;
+    printf("measuring the limits of the device, which are stored:\n");
+    const bool well = measure(session, &c);
+    if (well) {
+        store(session, c.list);
+        ceilings = bench_ceilings_stored(session);
+    }
+    session->options = asked;
+    json_decref(c.list);
+    json_decref(c.left_out);
+    return ceilings;
 }

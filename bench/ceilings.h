@@ -9,6 +9,11 @@
  * result, or the device fails. */
 bool bench_ceilings(bench_session *session);
 
+/* Returns the device's limits from the store; measures and stores them if there are none, and
+ * prints them. Returns NULL if the store is off, or if they cannot be measured. The caller releases
+ * them. */
+struct json_t *bench_ceilings_of(bench_session *session);
+
 /* Builds and checks the programs that "run" would measure, and stores them, without measuring. With
  * options->json, records the output of the compiler and the device model's estimate for each.
  * Returns false if a solver that should support its case could not be built. */

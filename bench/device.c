@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 extern const struct tenon_kernel_sources bench_kernel_sources; /* the files of bench/kernels */
 
@@ -102,19 +100,12 @@ json_t *bench_json_device(const bench_session *session)
         "platform", d->platform_name, "version", d->version, "driver", d->driver_version,
         "compute_units", (int)d->compute_units, "vector_width_f32", (int)d->vector_width_f32,
         "kind", model->kind->name, "cache", (json_int_t)session->context->device.driver_cache);
+    const char *selector = session->options->device;
+    json_object_set_new(device, "selector", json_string(selector != NULL ? selector : ""));
     json_t *speed = json_speed(session->context);
     if (speed != NULL)
         json_object_set_new(device, "speed", speed);
     return device;
-}
-
-json_t *bench_json_host(void)
-{
-    struct utsname name;
-    if (uname(&name) != 0)
-        memset(&name, 0, sizeof name);
-    return json_pack("{s:s, s:s, s:s, s:i}", "system", name.sysname, "release", name.release,
-                     "machine", name.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 json_t *bench_json_date(void)

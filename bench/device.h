@@ -23,13 +23,8 @@ bool bench_arguments(cl_kernel kernel, ...);
 cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local);
 
 json_t *bench_json_device(const bench_session *session);
-json_t *bench_json_host(void);
 /* "2026-11-21T18:00:00Z" */
 json_t *bench_json_date(void);
-/* Returns the document of a result file: the device, host and command, with the results and the
- * summary, whose references it takes over. */
-json_t *bench_json_document(const bench_session *session, int argc, char **argv, bool complete,
-                            json_t *results, json_t *summary);
 /* Writes the document to a temporary file that is renamed to `path`, or to standard output if
  * `path` is NULL, and releases it. On failure, prints the reason to stderr and returns false. */
 bool bench_json_write(const char *path, json_t *document);

@@ -17,6 +17,11 @@ typedef struct bench_limits {
     size_t items;   /* number of work-items that fill the device */
     size_t group;   /* work-items in a work-group; 1 on a CPU, where each has its own vectors */
     int lanes;      /* lanes of a CPU's f32 vectors; 0: not a CPU */
+    /* Of the limit that is measured, for the result file: its kind (as in results.schema.json), the
+     * type of arithmetic or NULL, the level of memory or NULL, and the bytes that are read. */
+    const char *kind, *dtype, *level;
+    uint64_t window;
+    double fast, slow; /* nanoseconds: the quartiles of the last timing */
     json_t *list, *left_out;
     const char
         *failed;  /* the call that has failed since the last limit was recorded; NULL if none has */
@@ -27,9 +32,10 @@ typedef struct bench_limits {
 /* A kernel that only does arithmetic. Its first arguments are the results and `loops`. */
 typedef struct bench_arithmetic {
     const char *name, *source, *kernel, *options;
-    bool may_lack;           /* not all compilers of this kind of device support it */
-    double operations, once; /* of a work-item: per loop, and outside the loop */
-    float result;            /* expected result of each work-item */
+    const char *kind, *dtype; /* "vector" or "matrix"; the type's name */
+    bool may_lack;            /* not all compilers of this kind of device support it */
+    double operations, once;  /* of a work-item: per loop, and outside the loop */
+    float result;             /* expected result of each work-item */
 } bench_arithmetic;
 
 /* Returns true if options->filter selects a limit of this name. */
@@ -41,6 +47,14 @@ void bench_limit_left_out(bench_limits *c, const char *name, const char *why);
 /* Measures and records the limit. The kernel's arguments after `loops` are two 32-bit words. */
 void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uint first,
                               cl_uint second);
+
+/* Measures the bandwidth of the caches of which the system or the driver reports the size. */
+void bench_measure_caches(bench_limits *c);
+
+/* Measures how fast all work-items together read a range of `window` bytes, `share` of them the
+ * same number of times. */
+void bench_measure_read(bench_limits *c, const char *name, const char *level, uint64_t window,
+                        size_t items);
 
 /* Measures the device's matrix units for each supported type; with options->emulated, the emulation
  * of all known units. */

@@ -1,5 +1,6 @@
 #include "device.h"
 #include "peers/absent.h"
+#include "provenance.h"
 #include "report.h"
 
 #include <errno.h>
@@ -73,6 +74,32 @@ static json_t *with_layers(json_t *result, const bench_result *r)
     return result;
 }
 
+static json_t *share_or_null(bool known, double share)
+{
+    return known ? json_real(share) : json_null();
+}
+
+/* Adds the device, the load of the machine and, as far as they are known, the rest. */
+static json_t *with_conditions(json_t *result, const bench_result *r)
+{
+    json_object_set_new(result, "device", json_integer(r->device));
+    json_object_set_new(result, "load",
+                        json_pack("{s:o, s:o, s:b, s:i}", "other",
+                                  share_or_null(r->load.known, r->load.other), "steal",
+                                  share_or_null(r->load.known, r->load.steal), "disturbed",
+                                  (int)bench_is_disturbed(&r->load), "repeats", (int)r->repeats));
+    json_object_set_new(result, "roofline",
+                        r->attainable > 0
+                            ? json_pack("{s:f, s:s, s:f}", "share", r->attainable / r->wall.median,
+                                        "ceiling", r->ceiling, "attainable_ns", r->attainable)
+                            : json_null());
+    if (r->energy >= 0)
+        json_object_set_new(result, "energy_nj", json_real(r->energy));
+    if (r->asked[0] != '\0')
+        json_object_set_new(result, "asked", json_string(r->asked));
+    return result;
+}
+
 static json_t *result_of(const bench_result *r)
 {
     json_t *result =
@@ -82,7 +109,7 @@ static json_t *result_of(const bench_result *r)
                   r->wall.high, "event_ns", r->event, "latency_ns", r->latency, "gflops",
                   r->operations / r->wall.median, "gbps", r->bytes / r->wall.median, "verified",
                   r->verified, "error_over_bound", r->error_over_bound, "peers", peers_of(r));
-    return with_layers(result, r);
+    return with_layers(with_conditions(result, r), r);
 }
 
 static json_t *summary_of(const bench_summary *summary)
@@ -91,16 +118,18 @@ static json_t *summary_of(const bench_summary *summary)
     for (uint32_t i = 0; i < summary->ratio_count; i++) {
         const bench_ratio *r = &summary->ratios[i];
         json_array_append_new(
-            ratios, json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:s}", "suite", r->suite, "dtype",
-                              tenon_dtype_string(r->dtype), "peer", r->peer, "cases", (int)r->cases,
-                              "mean", r->mean, "least", r->least, "least_case", r->least_at->name));
+            ratios, json_pack("{s:i, s:s, s:s, s:s, s:i, s:f, s:f, s:s}", "device", (int)r->device,
+                              "suite", r->suite, "dtype", tenon_dtype_string(r->dtype), "peer",
+                              r->peer, "cases", (int)r->cases, "mean", r->mean, "least", r->least,
+                              "least_case", r->least_at->name));
     }
     for (uint32_t i = 0; i < summary->slow_count; i++) {
         const bench_ratio *r = &summary->slowest[i];
         json_array_append_new(slowest,
-                              json_pack("{s:s, s:s, s:s, s:s, s:f}", "suite", r->suite, "dtype",
-                                        tenon_dtype_string(r->dtype), "case", r->least_at->name,
-                                        "solver", r->least_at->solver, "ratio", r->least));
+                              json_pack("{s:i, s:s, s:s, s:s, s:s, s:f}", "device", (int)r->device,
+                                        "suite", r->suite, "dtype", tenon_dtype_string(r->dtype),
+                                        "case", r->least_at->name, "solver", r->least_at->solver,
+                                        "ratio", r->least));
     }
     return json_pack("{s:o, s:o}", "ratios", ratios, "slowest", slowest);
 }
@@ -113,23 +142,46 @@ static json_t *command_of(int argc, char **argv)
     return command;
 }
 
-json_t *bench_json_document(const bench_session *session, int argc, char **argv, bool complete,
-                            json_t *results, json_t *summary)
+bench_file bench_file_begin(const bench_options *options, int argc, char **argv)
 {
-    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "version",
-                     BENCH_JSON_VERSION, "tenon", tenon_version_string(), "date", bench_json_date(),
-                     "command", command_of(argc, argv), "complete", complete, "device",
-                     bench_json_device(session), "host", bench_json_host(), "peers",
-                     bench_json_peers(session->options), "results", results, "summary", summary);
+    return (bench_file){.options = options,
+                        .argc = argc,
+                        .argv = argv,
+                        .clock = bench_clock(),
+                        .store = "off",
+                        .devices = json_array(),
+                        .failures = json_array()};
 }
 
-static json_t *document(const bench_session *session, int argc, char **argv, bool complete,
-                        const bench_result *results, uint32_t count, const bench_summary *summary)
+void bench_file_end(bench_file *file)
+{
+    json_decref(file->devices);
+    json_decref(file->failures);
+}
+
+json_t *bench_json_document(const bench_file *file, bool complete, json_t *results, json_t *summary)
+{
+    json_t *document = json_pack(
+        "{s:i, s:s, s:o, s:o, s:b, s:b, s:o, s:s, s:o, s:O, s:o}", "version", BENCH_JSON_VERSION,
+        "tenon", tenon_version_string(), "date", bench_json_date(), "command",
+        command_of(file->argc, file->argv), "complete", (int)complete, "predicted",
+        (int)file->predicted, "build", bench_json_build(), "store", file->store, "energy",
+        file->energy != NULL ? json_string(file->energy) : json_null(), "devices", file->devices,
+        "host", bench_json_host(file->clock));
+    json_object_set_new(document, "peers", bench_json_peers(file->options));
+    json_object_set(document, "failures", file->failures);
+    json_object_set_new(document, "results", results);
+    json_object_set_new(document, "summary", summary);
+    return document;
+}
+
+static json_t *document_of(const bench_file *file, bool complete, const bench_result *results,
+                           uint32_t count, const bench_summary *summary)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, result_of(&results[i]));
-    return bench_json_document(session, argc, argv, complete, list, summary_of(summary));
+    return bench_json_document(file, complete, list, summary_of(summary));
 }
 
 bool bench_write_text(const char *path, const char *text)
@@ -144,11 +196,10 @@ bool bench_write_text(const char *path, const char *text)
     return put_in_place(file, name, path);
 }
 
-bool bench_write_json(const char *path, const bench_session *session, int argc, char **argv,
-                      bool complete, const bench_result *results, uint32_t count,
-                      const bench_summary *summary)
+bool bench_write_json(const char *path, const bench_file *file, bool complete,
+                      const bench_result *results, uint32_t count, const bench_summary *summary)
 {
-    return bench_json_write(path, document(session, argc, argv, complete, results, count, summary));
+    return bench_json_write(path, document_of(file, complete, results, count, summary));
 }
 
 static void write_row(FILE *file, const bench_result *r)

@@ -36,7 +36,7 @@ bool bench_line_make(bench_session *session, const char *text, tenon_dtype dtype
     return BENCH_WELL(tn_case_parse_line(text, dtype, &line->text)) &&
            BENCH_WELL(tn_case_plan(session->context, &line->text, session->options->solver,
                                    &line->plan)) &&
-           make_operands(session, limit, line);
+           (session->stream == NULL || make_operands(session, limit, line));
 }
 
 void bench_line_destroy(bench_line *line)

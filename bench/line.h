@@ -15,8 +15,8 @@ typedef struct bench_line {
 
 /* Parses the call, makes its operands with random values that the operation allows, and its plan
  * with the session's solver. If `limit` is not 0, the operand "indices" has values in [0, limit);
- * otherwise some may be out of range. On failure, prints the reason to stderr and returns false;
- * bench_line_destroy is needed as well. */
+ * otherwise some may be out of range. Without a stream, the operands get no memory. On failure,
+ * prints the reason to stderr and returns false; bench_line_destroy is needed as well. */
 bool bench_line_make(bench_session *session, const char *text, tenon_dtype dtype, int64_t limit,
                      bench_line *line);
 void bench_line_destroy(bench_line *line);

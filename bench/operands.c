@@ -102,6 +102,8 @@ bool bench_operands_create(bench_session *session, bench_operands *operands, boo
 {
     double bytes = bench_operands_bytes(operands);
     operands->copies = 1;
+    if (session->stream == NULL) /* of predict: nothing is computed */
+        return true;
     while (beyond_cache && operands->copies < BENCH_MAX_COPIES &&
            operands->copies * bytes < BEYOND_CACHE)
         operands->copies++;

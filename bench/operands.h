@@ -28,7 +28,8 @@ void bench_operand_add(bench_operands *operands, tenon_dtype dtype, uint32_t ran
                        const int64_t *shape, bool is_output);
 void bench_operand_add_absent(bench_operands *operands);
 
-/* Allocates and fills the operands; with `beyond_cache`, in enough copies to exceed the caches. */
+/* Allocates and fills the operands, unless the session has no stream; with `beyond_cache`, in
+ * enough copies to exceed the caches. */
 bool bench_operands_create(bench_session *session, bench_operands *operands, bool beyond_cache);
 void bench_operands_destroy(bench_operands *operands);
 

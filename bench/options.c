@@ -9,14 +9,19 @@
 
 const char bench_usage[] =
     "usage: tenon-bench run [OPTION …] | regret [OPTION …] | ceilings [OPTION …] |\n"
+    "                   predict --target NAME [OPTION …] |\n"
     "                   build [OPTION …] | list |\n"
     "                   compare A.json B.json | report FILE.json … -o PAGE.html |\n"
     "                   peers | solvers | help\n"
     "\n"
-    "  run                 measure the cases of the suites\n"
+    "  run                 measure the cases of the suites. The same command with --json resumes\n"
+    "                      a run that was interrupted, or repeats the cases that failed\n"
     "  regret              measure the choice against all other candidates; default suites\n"
     "                      gemm-cpu and conv-cpu; no peers, no --csv, no --solver\n"
-    "  ceilings            measure the device's limits: --device, --json; --filter: only limits\n"
+    "  predict             print the device model's estimates for a typical device of the kind\n"
+    "                      NAME (sm_90, gfx942, cpu_16 …); nothing is measured. --suite, --dtype,\n"
+    "                      --filter, --shapes and --json as for run\n"
+    "  ceilings            measure the device's limits and store them for run: --device, --json; --filter: only limits\n"
     "                      whose names contain the text; --emulated: the kernels of all matrix\n"
     "                      units in emulation, to test them\n"
     "  build               build and check the programs that run would measure with the same\n"
@@ -35,11 +40,17 @@ const char bench_usage[] =
     "  --suite S[,S]       suites from the list below; default all; gpu or cpu: those whose\n"
     "                      names end so\n"
     "  --dtype T[,T]       f32, f64, f16, bf16, i8, u8, i32, bool; default f32\n"
-    "  --device SELECTOR   as printed by tenon devices; default: the default device\n"
+    "  --device D[,D]      selectors as printed by tenon devices, all for all devices, or parts of\n"
+    "                      a device, as in cpu/2:1; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
     "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, numpy,\n"
     "                      boost-compute, or none; default: all available\n"
+    "  --shapes FILE[,FILE]  also the suites in these files: shapes (docs/benchmarks.md), or calls\n"
+    "                      recorded by TENON_RECORD; without --suite only these\n"
+    "  --quick             a sample of the cases of each suite, in about two minutes\n"
+    "  --repeats N         further attempts at cases during which other processes or guests had\n"
+    "                      the processors; default 2\n"
     "  --filter TEXT       only cases whose names contain the text\n"
     "  --solver NAME       force a solver, or several, separated by spaces, in turn; cases that a "
     "cannot\n"
@@ -139,6 +150,30 @@ static bool number_of(const char *option, const char *text, double least, double
     return false;
 }
 
+/* Takes the options of the cases to measure and how often. */
+static bool take_more(int option, bench_options *o)
+{
+    double repeats;
+    switch (option) {
+    case 'h':
+        o->shapes = optarg;
+        return true;
+    case 'q':
+        o->quick = true;
+        return true;
+    case 'g':
+        o->target = optarg;
+        return true;
+    case 'i':
+        if (!number_of("--repeats", optarg, 0, 100, &repeats))
+            return false;
+        o->repeats = (uint32_t)repeats;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool take(int option, bench_options *o)
 {
     double bytes;
@@ -191,7 +226,7 @@ static bool take(int option, bench_options *o)
         o->csv = optarg;
         return true;
     default:
-        return false;
+        return take_more(option, o);
     }
 }
 
@@ -213,10 +248,16 @@ bool bench_parse(int argc, char **argv, bench_options *o)
                                           {"csv", required_argument, NULL, 'c'},
                                           {"clblast-tuning", required_argument, NULL, 'b'},
                                           {"network-program", required_argument, NULL, 'r'},
+                                          {"shapes", required_argument, NULL, 'h'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"repeats", required_argument, NULL, 'i'},
+                                          {"target", required_argument, NULL, 'g'},
                                           {NULL, 0, NULL, 0}};
     int option;
-    *o = (bench_options){
-        .dtypes = "f32", .workspace = TENON_WORKSPACE_DEFAULT, .least_operations = 4e6};
+    *o = (bench_options){.dtypes = "f32",
+                         .workspace = TENON_WORKSPACE_DEFAULT,
+                         .least_operations = 4e6,
+                         .repeats = 2};
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (!take(option, o))
             return false;

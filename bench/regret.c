@@ -6,6 +6,7 @@
 #include "environment.h"
 #include "judge.h"
 #include "options.h"
+#include "provenance.h"
 #include "report.h"
 #include "runner.h"
 #include "session.h"
@@ -255,8 +256,7 @@ static bool run_case(bench_session *session, const bench_entry *e, tn_search_spa
 typedef struct regrets {
     outcome *outcomes;
     uint32_t count;
-    int argc;
-    char **argv;
+    bench_file file;
 } regrets;
 
 typedef struct totals {
@@ -291,18 +291,18 @@ static bool write_json(const bench_session *session, const regrets *all, bool co
     }
     for (uint32_t i = 0; i < all->count; i++) {
         const outcome *o = &all->outcomes[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:O}", "suite", o->suite,
-                            "case", o->name, "dtype", tenon_dtype_string(o->dtype), "chosen",
-                            o->chosen, "best", o->best, "chosen_ns", o->chosen_time, "best_ns",
-                            o->best_time, "ratio", o->ratio, "measured", o->measured));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:O}",
+                                        "device", 0, "suite", o->suite, "case", o->name, "dtype",
+                                        tenon_dtype_string(o->dtype), "chosen", o->chosen, "best",
+                                        o->best, "chosen_ns", o->chosen_time, "best_ns",
+                                        o->best_time, "ratio", o->ratio, "measured", o->measured));
     }
     json_t *summary =
         json_pack("{s:i, s:f, s:f, s:i}", "cases", (int)all->count, "median", t.median,
                   "percentile_95", t.most, "least_candidates", (int)t.least_candidates);
-    return bench_json_write(
-        session->options->json,
-        bench_json_document(session, all->argc, all->argv, complete, list, summary));
+    return bench_json_write(session->options->json,
+                            bench_json_document(&all->file, complete, list, summary));
 }
 
 static void print_outcome(const outcome *o)
@@ -334,7 +334,7 @@ static bool run_cases(bench_session *session, const bench_entry *entries, uint32
     for (uint32_t i = 0; i < count && !bench_interrupted; i++) {
         char name[BENCH_NAME_SIZE];
         entries[i].suite->kind->name_of(entries[i].suite, entries[i].number, name);
-        bench_progress(i, count, bench_now() - start, name);
+        bench_progress(i, count, i > 0 ? (bench_now() - start) / i * (count - i) : -1, name);
         outcome *o = &all->outcomes[all->count];
         const bool right = run_case(session, &entries[i], candidates, o);
         bench_progress_clear();
@@ -354,6 +354,8 @@ static int run_all(bench_session *session, const bench_entry *entries, uint32_t 
     static tn_search_space candidates; /* too large for the stack */
     bench_catch_interrupts();
     bench_print_device(&session->device);
+    all->file.store = bench_store_state(session->context);
+    json_array_append_new(all->file.devices, bench_json_device(session));
     bool well = BENCH_WELL(tn_search_space_open(session->context, &candidates)) &&
                 run_cases(session, entries, count, &candidates, all);
     well &= write_json(session, all, well && !bench_interrupted);
@@ -385,7 +387,8 @@ int bench_regret(int argc, char **argv)
     o.suites = o.suites != NULL ? o.suites : SUITES;
     bench_prepare_environment(argv);
     bench_entry *entries = bench_entries_of(&o, &count);
-    regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0, argc, argv};
+    regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0,
+                   bench_file_begin(&o, argc, argv)};
     if (count == 0) {
         fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
                 o.filter != NULL ? o.filter : "");
@@ -395,6 +398,7 @@ int bench_regret(int argc, char **argv)
     }
     bench_close_session(&session);
     free(entries);
+    bench_file_end(&all.file);
     free(all.outcomes);
     return status;
 }

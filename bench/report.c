@@ -4,13 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WIDTH 100
+#define WIDTH    100
+#define PEERS_AT 83 /* column of the peers */
 
 void bench_print_heading(const char *suite, const char *about)
 {
     printf("\n%s: %s\n", suite, about);
-    printf("%-34s %-5s %10s %13s %9s  %s\n", "case", "type", "median us", "95 % interval", "rate",
-           "peer time / Tenon time");
+    printf("%-34s %-5s %10s %13s %9s %6s  %s\n", "case", "type", "median us", "95 % interval",
+           "rate", "roof", "peer time / Tenon");
 }
 
 static void print_rate(const bench_result *r)
@@ -21,6 +22,19 @@ static void print_rate(const bench_result *r)
         printf(" %6.1f GB", r->bytes / r->wall.median);
     else
         printf(" %9s", "");
+}
+
+/* Prints the share of the attainable rate, and what limits that: arithmetic, memory or launches. */
+static void print_share(const bench_result *r)
+{
+    const char limit = strstr(r->ceiling, "launch") != NULL ? 'l'
+                       : strncmp(r->ceiling, "mul", 3) == 0 || strncmp(r->ceiling, "mat", 3) == 0
+                           ? 'a'
+                           : 'm';
+    if (r->attainable > 0)
+        printf(" %4.0f%%%c", 100 * r->attainable / r->wall.median, limit);
+    else
+        printf(" %6s", "");
 }
 
 static const char *short_name(const char *peer)
@@ -46,18 +60,22 @@ void bench_print_result(const bench_result *r)
     printf("%-34.34s %-5s %10.1f %6.1f-%-6.1f", r->name, tenon_dtype_string(r->dtype),
            r->wall.median * 1e-3, r->wall.low * 1e-3, r->wall.high * 1e-3);
     print_rate(r);
-    int left = WIDTH - 75;
+    print_share(r);
+    int left = WIDTH - PEERS_AT;
     for (uint32_t p = 0; p < r->peer_count; p++) {
         char text[48];
         int length = snprintf(text, sizeof text, " %s %.2f", short_name(r->peers[p].name),
                               r->peers[p].median / r->wall.median);
         if (length > left) {
-            printf("\n%75s", "");
-            left = WIDTH - 75;
+            printf("\n%*s", PEERS_AT, "");
+            left = WIDTH - PEERS_AT;
         }
         printf("%s", text);
         left -= length;
     }
+    if (bench_is_disturbed(&r->load))
+        printf("\n    disturbed: %.0f %% other load, %.0f %% stolen", 100 * r->load.other,
+               100 * r->load.steal);
     printf("\n");
     if (r->has_layers)
         print_layers(r);
@@ -84,15 +102,34 @@ void bench_print_summary(const bench_summary *summary)
     }
 }
 
-void bench_progress(uint32_t done, uint32_t all, double seconds, const char *name)
+void bench_print_failure(const char *name, const char *dtype, const char *why)
+{
+    printf("%-34.34s %-5s failed: %.*s\n", name, dtype, (int)strcspn(why, "\n"), why);
+    fflush(stdout);
+}
+
+/* Writes a duration as minutes and seconds. */
+static void put_duration(double seconds)
+{
+    const long whole = (long)(seconds + 0.5);
+    if (whole >= 3600)
+        fprintf(stderr, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    else
+        fprintf(stderr, "%ld:%02ld", whole / 60, whole % 60);
+}
+
+void bench_progress(uint32_t done, uint32_t all, double left, const char *name)
 {
     if (!isatty(STDERR_FILENO) || all == 0)
         return;
     const int bar = 20, full = (int)(bar * done / all);
     fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u", full, "####################", bar - full,
             "....................", done, all);
-    if (done > 0)
-        fprintf(stderr, ", %.0f s left", seconds / done * (all - done));
+    if (left >= 0) {
+        fprintf(stderr, ", ");
+        put_duration(left);
+        fprintf(stderr, " left");
+    }
     fprintf(stderr, "  %.40s", name);
     fflush(stderr);
 }

@@ -3,6 +3,7 @@
 #define BENCH_RUNNER_H
 
 #include "bench.h"
+#include "load.h"
 #include "networks/networks.h"
 
 /* Nanoseconds per call: the median of the rounds, and a confidence interval of the median of 95 %
@@ -12,13 +13,20 @@ typedef struct bench_times {
 } bench_times;
 
 typedef struct bench_result {
+    uint32_t device; /* number of the session */
     const char *suite;
     char name[BENCH_NAME_SIZE], solver[128];
+    char asked[128]; /* the solver that was requested; "": the automatic choice */
     tenon_dtype dtype;
     bench_times wall; /* throughput: calls back to back with one finish */
     double event;   /* from the start of the first command to the end of the last one; 0: unknown */
     double latency; /* one call and its finish */
     double operations, bytes;
+    double energy;     /* nanojoules of a call; negative: not reported */
+    double attainable; /* nanoseconds that the device's ceilings allow; 0: not known */
+    char ceiling[64];  /* the name of the one that binds */
+    bench_load load;   /* of the machine during the rounds */
+    uint32_t repeats;  /* further attempts, because the machine was disturbed */
     bool verified;
     double error_over_bound;
     bool has_layers;

@@ -33,16 +33,22 @@ static void add(bench_ratio *to, const bench_result *r, double ratio)
     to->cases++;
 }
 
-/* Summarizes the ratios to one peer of the cases with the suite and type of `first`. */
+/* Returns true if the cases have the same device, suite and type. */
+static bool is_alike(const bench_result *a, const bench_result *b)
+{
+    return a->device == b->device && a->dtype == b->dtype && strcmp(a->suite, b->suite) == 0;
+}
+
+/* Summarizes the ratios to one peer of the cases with the device, suite and type of `first`. */
 static void summarize(const bench_result *results, uint32_t count, const bench_result *first,
                       const char *peer, double least_operations, bench_summary *summary)
 {
     const bool best = strcmp(peer, "best") == 0;
-    bench_ratio all = {first->suite, first->dtype, peer, 0, 0, 0, NULL};
+    bench_ratio all = {first->device, first->suite, first->dtype, peer, 0, 0, 0, NULL};
     double ratio;
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(results[i].suite, first->suite) == 0 && results[i].dtype == first->dtype &&
-            (!best || counts(&results[i], least_operations)) && ratio_of(&results[i], peer, &ratio))
+        if (is_alike(&results[i], first) && (!best || counts(&results[i], least_operations)) &&
+            ratio_of(&results[i], peer, &ratio))
             add(&all, &results[i], ratio);
     if (all.cases == 0 || summary->ratio_count == BENCH_MOST_RATIOS)
         return;
@@ -53,8 +59,7 @@ static void summarize(const bench_result *results, uint32_t count, const bench_r
 static bool is_first(const bench_result *results, uint32_t number)
 {
     for (uint32_t i = 0; i < number; i++)
-        if (strcmp(results[i].suite, results[number].suite) == 0 &&
-            results[i].dtype == results[number].dtype)
+        if (is_alike(&results[i], &results[number]))
             return false;
     return true;
 }
@@ -71,7 +76,7 @@ static void place(const bench_result *r, double ratio, bench_summary *summary)
         summary->slow_count++;
     for (uint32_t i = summary->slow_count - 1; i > at; i--)
         summary->slowest[i] = summary->slowest[i - 1];
-    summary->slowest[at] = (bench_ratio){r->suite, r->dtype, "best", 1, ratio, ratio, r};
+    summary->slowest[at] = (bench_ratio){r->device, r->suite, r->dtype, "best", 1, ratio, ratio, r};
 }
 
 void bench_summarize(const bench_result *results, uint32_t count, double least_operations,

@@ -1,4 +1,4 @@
-/* A summary of a run: ratios by suite, type and peer, and the slowest cases. */
+/* A summary of a run: ratios by device, suite, type and peer, and the slowest cases. */
 #ifndef BENCH_SUMMARY_H
 #define BENCH_SUMMARY_H
 
@@ -9,6 +9,7 @@
 
 /* A peer's time over Tenon's. */
 typedef struct bench_ratio {
+    uint32_t device;
     const char *suite;
     tenon_dtype dtype;
     const char *peer; /* "best": the fastest peer from other libraries in each case */

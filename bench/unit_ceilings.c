@@ -67,6 +67,8 @@ static void measure_products(bench_limits *c, const unit_kind *kind, const char 
                                 .source = kind->kernel,
                                 .kernel = kind->kernel,
                                 .options = all,
+                                .kind = "matrix",
+                                .dtype = unit_types[type].name,
                                 .may_lack = kind->capability == TENON_CAPABILITY_NVIDIA_WGMMA,
                                 .operations = 2 * products,
                                 .once = products,

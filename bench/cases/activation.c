@@ -115,6 +115,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         !bench_plan(session, &tn_operation_activation, &m->params, views, bench, &m->plan))
         return false;
     bench->bytes = bench_operands_bytes(&m->operands);
+    bench->footprint = bench->bytes * m->operands.copies;
     m->peer = (bench_map){kinds[number / SIZES], shape[0], dtype, &m->operands, X, Y};
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_map(&m->peer, bench_way_at));
     m->loop = (bench_loop){loops[number / SIZES % LOOPS],

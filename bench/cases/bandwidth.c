@@ -283,6 +283,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         !make_plan(session, p, bench))
         return false;
     bench->bytes = bench_operands_bytes(&p->operands);
+    bench->footprint = bench->bytes * p->operands.copies;
     p->loop = (bench_loop){p->kind->loop, p->rows, dtype, &p->operands, {X0, X1, X2}, Y};
     if (suite->selection != ON_GPU)
         BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&p->loop, bench_way_at));

@@ -125,6 +125,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
+    bench->footprint = bench->bytes * v->operands.copies;
     BENCH_ADD_PEER(session, bench, "cudnn", bench_cudnn_conv(session, &v->peer, bench_way_at));
     if (suite->selection == BENCH_CONV_GPU)
         return true;

@@ -182,6 +182,7 @@ static bool make_case(bench_session *session, const bench_suite *suite, uint32_t
         return false;
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&g->operands);
+    bench->footprint = bench->bytes * g->operands.copies;
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&g->peer, false, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn-blocked",
                    bench_onednn_conv(&g->peer, true, bench_way_at));

@@ -181,6 +181,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
+    bench->footprint = bench->bytes * v->operands.copies;
     BENCH_ADD_PEER(session, bench, "unpacked", add_unpacked(session, v, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&v->peer, false, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn-blocked",

@@ -195,6 +195,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     const bench_gemm_shape *s = &p->shape;
     bench->operations = 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
     bench->bytes = bench_operands_bytes(&p->operands);
+    bench->footprint = bench->bytes * p->operands.copies;
     p->peer = (bench_gemm){*s, dtype, &p->operands, A, B, D};
     add_peers(session, suite, p, dtype, bench);
     return true;

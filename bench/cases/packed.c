@@ -162,6 +162,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench->operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     bench->bytes = bench_operands_bytes(&p->operands);
+    bench->footprint = bench->bytes * p->operands.copies;
     p->peer = (bench_gemm){{.what = "packed", .batch = 1, .m = p->m, .n = p->n, .k = p->k},
                            dtype,
                            &p->operands,

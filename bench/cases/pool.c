@@ -170,6 +170,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         !bench_plan(session, &tn_operation_pool, &p->params, views, bench, &p->plan))
         return false;
     bench->bytes = bench_operands_bytes(&p->operands);
+    bench->footprint = bench->bytes * p->operands.copies;
     return true;
 }
 

@@ -50,6 +50,11 @@ static const struct {
     {"cublas", HAS_VENDORS},        {"cudnn", HAS_VENDORS},
     {"rocblas", HAS_VENDORS},       {"boost-compute", HAS_BOOST_COMPUTE},
 };
+/* Versions of peers that were started. */
+static struct {
+    char who[32], version[64];
+} versions[MOST];
+static int version_count;
 static const char not_built_in[] = "it was not installed when this program was configured";
 
 bool bench_note_absent(const char *who, const char *why)
@@ -73,6 +78,17 @@ void bench_leave_out(const char *who, const char *format, ...)
     va_end(list);
     if (bench_note_absent(who, why))
         fprintf(stderr, "tenon-bench: %s is left out: %s\n", who, why);
+}
+
+void bench_note_version(const char *peer, const char *version)
+{
+    for (int i = 0; i < version_count; i++)
+        if (strcmp(versions[i].who, peer) == 0)
+            return;
+    if (version_count == MOST || *version == '\0')
+        return;
+    snprintf(versions[version_count].who, sizeof versions->who, "%s", peer);
+    snprintf(versions[version_count++].version, sizeof versions->version, "%s", version);
 }
 
 static void print_openblas(const bench_openblas_kernels *k)
@@ -114,6 +130,19 @@ static json_t *reason(const char *who, const char *why)
     return json_pack("{s:s, s:s}", "name", who, "why", why);
 }
 
+static json_t *json_versions(const bench_options *options)
+{
+    json_t *all = json_object();
+    if (HAS_OPENBLAS && bench_listed(options->peers, "openblas") &&
+        bench_openblas()->version[0] != '\0')
+        json_object_set_new(all, "openblas", json_string(bench_openblas()->version));
+    if (lists_onednn(options))
+        json_object_set_new(all, "onednn", json_string(bench_onednn_version()));
+    for (int i = 0; i < version_count; i++)
+        json_object_set_new(all, versions[i].who, json_string(versions[i].version));
+    return all;
+}
+
 json_t *bench_json_peers(const bench_options *options)
 {
     json_t *all = json_array(), *openblas = json_null(),
@@ -128,5 +157,6 @@ json_t *bench_json_peers(const bench_options *options)
         openblas =
             json_pack("{s:s, s:s, s:s}", "kernels", k->now, "own", k->own, "config", k->config);
     }
-    return json_pack("{s:o, s:o, s:o}", "openblas", openblas, "onednn", onednn, "left_out", all);
+    return json_pack("{s:o, s:o, s:o, s:o}", "openblas", openblas, "onednn", onednn, "versions",
+                     json_versions(options), "left_out", all);
 }

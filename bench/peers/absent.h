@@ -14,6 +14,9 @@ bool bench_note_absent(const char *who, const char *why);
 __attribute__((format(printf, 2, 3))) void bench_leave_out(const char *who, const char *format,
                                                            ...);
 
+/* Records the version of a peer; the first one of each is kept. */
+void bench_note_version(const char *peer, const char *version);
+
 /* Prints the requested peers that are not built in, OpenBLAS's version and kernels, and oneDNN's
  * version, a line each. */
 void bench_print_peers(const bench_options *options);
@@ -21,8 +24,8 @@ void bench_print_peers(const bench_options *options);
 /* Prints the peers that are built in, a line each. */
 void bench_print_built_in(void);
 
-/* Returns the output of bench_print_peers, and the peers left out since:
- * {"openblas": {"kernels", "own", "config"} or null, "onednn": version or null,
+/* Returns the output of bench_print_peers, and the versions and the peers left out since:
+ * {"openblas": {"kernels", "own", "config"} or null, "onednn": version or null, "versions": {…},
  * "left_out": [{"name", "why"}, …]} */
 json_t *bench_json_peers(const bench_options *options);
 

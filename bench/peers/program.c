@@ -105,14 +105,14 @@ static bool finish(void *data)
     p->waiting = 0;
     if (strcmp(ask(p, line, NULL, 0, answer, sizeof answer), "done") == 0)
         return true;
-    fprintf(stderr, "tenon-bench: the program of %s has ended\n", p->library);
+    bench_complain("the program of %s has ended", p->library);
     return false;
 }
 
 bool bench_program_start(const char *command, const char *library, const char *line,
                          const bench_bytes *bytes, uint32_t count, bench_way *way)
 {
-    char answer[256];
+    char answer[256], version[64];
     if (command == NULL) {
         bench_leave_out(library, "--network-program is not given");
         return false;
@@ -128,6 +128,8 @@ bool bench_program_start(const char *command, const char *library, const char *l
         return false;
     }
     p->library = library;
+    snprintf(version, sizeof version, "%.*s", (int)strcspn(p->version, ",/"), p->version);
+    bench_note_version(library, version);
     *way = (bench_way){library, call, true, p, destroy, p->version, finish};
     return true;
 }

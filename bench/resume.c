@@ -1,0 +1,201 @@
+#include "resume.h"
+
+#include "options.h"
+#include "provenance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
+static double number_of(const json_t *object, const char *member)
+{
+    return json_number_value(json_object_get(object, member));
+}
+
+static bool is_same_command(const bench_file *file, const json_t *command)
+{
+    if (json_array_size(command) != (size_t)file->argc)
+        return false;
+    for (int i = 1; i < file->argc; i++) {
+        const char *word = json_string_value(json_array_get(command, (size_t)i));
+        if (word == NULL || strcmp(word, file->argv[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_same_build(const json_t *build)
+{
+    json_t *own = bench_json_build();
+    const bool same = json_equal(own, build) != 0;
+    json_decref(own);
+    return same;
+}
+
+static tenon_dtype dtype_of(const char *name)
+{
+    for (size_t i = 0; i < BENCH_DTYPES; i++)
+        if (strcmp(name, tenon_dtype_string(bench_dtypes[i])) == 0)
+            return bench_dtypes[i];
+    return TENON_DTYPE_INVALID;
+}
+
+static const char *peer_named(const char *name)
+{
+    for (size_t i = 0; i < BENCH_PEER_NAMES; i++)
+        if (strcmp(name, bench_peer_names[i]) == 0)
+            return bench_peer_names[i];
+    return NULL;
+}
+
+static bool read_peers(const json_t *peers, bench_result *r)
+{
+    const char *name;
+    const json_t *peer;
+    json_object_foreach((json_t *)(uintptr_t)peers, name, peer)
+    {
+        const char *known = peer_named(name);
+        if (known == NULL || r->peer_count == BENCH_MAX_PEERS)
+            return false;
+        r->peers[r->peer_count].name = known;
+        r->peers[r->peer_count].median = number_of(peer, "median_ns");
+        snprintf(r->peers[r->peer_count++].algorithm, sizeof r->peers[0].algorithm, "%s",
+                 text_of(peer, "algorithm"));
+    }
+    return true;
+}
+
+static void read_conditions(const json_t *o, bench_result *r)
+{
+    const json_t *load = json_object_get(o, "load"), *roofline = json_object_get(o, "roofline"),
+                 *layers = json_object_get(o, "layers_ns"),
+                 *energy = json_object_get(o, "energy_nj");
+    r->load = (bench_load){json_is_number(json_object_get(load, "other")), number_of(load, "other"),
+                           number_of(load, "steal")};
+    r->repeats = (uint32_t)number_of(load, "repeats");
+    r->attainable = number_of(roofline, "attainable_ns");
+    snprintf(r->ceiling, sizeof r->ceiling, "%s", text_of(roofline, "ceiling"));
+    r->energy = energy != NULL ? json_number_value(energy) : -1;
+    r->has_layers = layers != NULL;
+    for (int i = 0; i < BENCH_LAYER_KINDS; i++)
+        r->layers[i] = number_of(layers, bench_layer_kinds[i]);
+}
+
+/* Reads a result as files.c writes it. Returns false if a member is missing. */
+static bool read_result(const json_t *o, bench_result *r)
+{
+    memset(r, 0, sizeof *r);
+    r->device = (uint32_t)number_of(o, "device");
+    r->suite = json_string_value(json_object_get(o, "suite"));
+    r->dtype = dtype_of(text_of(o, "dtype"));
+    snprintf(r->name, sizeof r->name, "%s", text_of(o, "case"));
+    snprintf(r->solver, sizeof r->solver, "%s", text_of(o, "solver"));
+    snprintf(r->asked, sizeof r->asked, "%s", text_of(o, "asked"));
+    r->wall =
+        (bench_times){number_of(o, "median_ns"), number_of(o, "low_ns"), number_of(o, "high_ns")};
+    r->event = number_of(o, "event_ns");
+    r->latency = number_of(o, "latency_ns");
+    r->operations = number_of(o, "gflops") * r->wall.median;
+    r->bytes = number_of(o, "gbps") * r->wall.median;
+    r->verified = json_is_true(json_object_get(o, "verified"));
+    r->error_over_bound = number_of(o, "error_over_bound");
+    read_conditions(o, r);
+    return r->suite != NULL && r->dtype != TENON_DTYPE_INVALID && r->wall.median > 0 &&
+           read_peers(json_object_get(o, "peers"), r);
+}
+
+static bool read_results(bench_resumed *resumed)
+{
+    const json_t *list = json_object_get(resumed->document, "results");
+    resumed->results = calloc(json_array_size(list) + 1, sizeof *resumed->results);
+    if (resumed->results == NULL)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (read_result(json_array_get(list, i), &resumed->results[resumed->count]))
+            resumed->count++;
+    return true;
+}
+
+/* Returns false, with a message, for a file that must not be overwritten. */
+static bool is_result_file(const char *path, const json_t *document, const json_error_t *error)
+{
+    if (document == NULL)
+        fprintf(stderr,
+                "tenon-bench: --json %s: the file is not a complete JSON document (line %d: %s); "
+                "remove it or give another name\n",
+                path, error->line, error->text);
+    else if (!json_is_array(json_object_get(document, "results")) &&
+             !json_is_array(json_object_get(document, "ceilings")))
+        fprintf(stderr,
+                "tenon-bench: --json %s: the file is not one of tenon-bench; remove it or give "
+                "another name\n",
+                path);
+    else
+        return true;
+    return false;
+}
+
+bool bench_resume(const bench_file *file, bench_resumed *resumed)
+{
+    const char *path = file->options->json;
+    json_error_t error;
+    *resumed = (bench_resumed){NULL, NULL, 0};
+    FILE *source = path != NULL ? fopen(path, "r") : NULL;
+    if (source == NULL)
+        return true;
+    const bool is_empty = fgetc(source) == EOF;
+    rewind(source);
+    json_t *document = is_empty ? NULL : json_loadf(source, 0, &error);
+    fclose(source);
+    if (is_empty)
+        return true;
+    if (!is_result_file(path, document, &error)) {
+        json_decref(document);
+        return false;
+    }
+    if (json_integer_value(json_object_get(document, "version")) != BENCH_JSON_VERSION ||
+        !json_is_false(json_object_get(document, "complete")) ||
+        !is_same_command(file, json_object_get(document, "command")) ||
+        !is_same_build(json_object_get(document, "build"))) {
+        json_decref(document);
+        return true;
+    }
+    resumed->document = document;
+    return read_results(resumed);
+}
+
+void bench_resume_end(bench_resumed *resumed)
+{
+    free(resumed->results);
+    json_decref(resumed->document);
+}
+
+bool bench_resumed_device(const bench_resumed *resumed, uint32_t number, const json_t *device)
+{
+    static const char *const members[] = {"name", "platform", "driver", "selector"};
+    const json_t *earlier = json_array_get(json_object_get(resumed->document, "devices"), number);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (earlier == NULL ||
+            strcmp(text_of(earlier, members[i]), text_of(device, members[i])) != 0)
+            return false;
+    return true;
+}
+
+const bench_result *bench_resumed_result(const bench_resumed *resumed, uint32_t device,
+                                         const char *suite, const char *name, tenon_dtype dtype,
+                                         const char *solver)
+{
+    for (uint32_t i = 0; i < resumed->count; i++) {
+        const bench_result *r = &resumed->results[i];
+        if (r->device == device && r->dtype == dtype && strcmp(r->suite, suite) == 0 &&
+            strcmp(r->name, name) == 0 && strcmp(r->asked, solver != NULL ? solver : "") == 0)
+            return r;
+    }
+    return NULL;
+}
