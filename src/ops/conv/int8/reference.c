@@ -214,7 +214,8 @@ static void awkward_others(const conv_int8_problem *like, int64_t filters, tn_ca
     }
 }
 
-/* One case with a window of several elements and padding, and one without, in two groups each. */
+/* One case with a window of several elements and padding, and one without, in two groups each; or
+ * those that the solver lists: a window of one element if `pointwise` is set. */
 bool tn_conv_int8_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                           tn_case *c)
 {
@@ -222,26 +223,30 @@ bool tn_conv_int8_awkward(const tn_problem *problem, const tn_choice *choice, ui
     const conv_int8_problem *like = (const conv_int8_problem *)problem;
     const conv_problem *p = &like->conv;
     tenon_conv_params *params = (tenon_conv_params *)c->params.bytes;
-    const int64_t groups = p->groups > 1 ? 2 : 1, channels = 19, filters = 7;
+    const bool lists = choice->solver->awkward != NULL;
+    const int64_t groups = p->groups > 1 ? 2 : 1;
     int64_t out[3];
-    (void)choice;
-    if (number >= 2)
+    if (number >= (lists ? tn_awkward_count(choice) : 2))
         return false;
+    const int64_t channels = tn_awkward_size(choice, number, "channels", 19),
+                  filters = tn_awkward_size(choice, number, "filters", 7);
+    const bool pointwise =
+        lists ? tn_awkward_size(choice, number, "pointwise", 0) != 0 : number != 0;
     tn_awkward_begin(c, &tn_operation_conv_int8);
     params->groups = groups;
     for (int d = 0; d < 3; d++) {
         params->geometry.stride[d] = d == 1 ? 2 : 1;
-        params->geometry.dilation[d] = d == 1 && number == 0 ? 2 : 1;
-        params->geometry.pad_begin[d] = number == 0 ? 1 : 0;
-        params->geometry.pad_end[d] = number == 0 ? d : 0;
+        params->geometry.dilation[d] = d == 1 && !pointwise ? 2 : 1;
+        params->geometry.pad_begin[d] = pointwise ? 0 : 1;
+        params->geometry.pad_end[d] = pointwise ? 0 : d;
         out[d] =
-            tenon_conv_output_size(&params->geometry, (uint32_t)d, image[d], windows[number][d]);
+            tenon_conv_output_size(&params->geometry, (uint32_t)d, image[d], windows[pointwise][d]);
     }
     awkward_epilogue(like, &params->epilogue);
     c->views[CONV_X] =
         awkward_image(like->types[CONV_X], is_last(p->x), 2, groups * channels, image);
     c->views[CONV_W] = awkward_image(like->types[CONV_W], is_last(p->w), groups * filters, channels,
-                                     windows[number]);
+                                     windows[pointwise]);
     c->views[CONV_Y] = awkward_image(like->types[CONV_Y], is_last(p->y), 2, groups * filters, out);
     awkward_others(like, groups * filters, c);
     return true;
