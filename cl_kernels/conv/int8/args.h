@@ -3,6 +3,7 @@
 #define TENON_CONV_INT8_ARGS_H
 
 #include "conv/args.h"
+#include "conv/depthwise_args.h"
 #include "gemm/int8_args.h"
 
 /* `product` describes the result as a product whose rows are pixels and whose columns are filters:
@@ -71,5 +72,16 @@ typedef struct conv_int8_dot_copy_args {
     tenon_i64 size[3], start[3], padded[3]; /* the copy has `padded` pixels from `start` on */
     tenon_i32 sign, has_zero;
 } conv_int8_dot_copy_args;
+
+/* Most taps whose sum a float holds exactly: the products are at most 255 squared. */
+#define DEPTHWISE_TAPS 256
+
+typedef struct conv_int8_depthwise_args {
+    conv_int8_args conv;  /* its group_filters are all channels, for the kernel along channels */
+    tenon_i64 units, run; /* units of work, and units per work-item */
+    tenon_i64 filters;
+    tenon_i64 across, down; /* tiles along w and h */
+    depthwise_tile tile;
+} conv_int8_depthwise_args;
 
 #endif

@@ -39,6 +39,7 @@ void tn_conv_int8_add_operands(const conv_int8_problem *problem, bool reads_fact
                                tn_launch *launch, tn_patch *patches);
 
 extern const tn_family tn_conv_int8_family;
-extern const tn_solver tn_conv_int8_implicit_dot, tn_conv_int8_columns, tn_conv_int8_direct;
+extern const tn_solver tn_conv_int8_implicit_dot, tn_conv_int8_depthwise, tn_conv_int8_columns,
+    tn_conv_int8_direct;
 
 #endif
