@@ -17,136 +17,15 @@
  */
 #include "gemm/cpu_defaults.clh"
 
-#include "common/transpose.clh"
-#include "common/x86_dot.clh"
 #include "gemm/cpu_unroll.clh"
-#include "gemm/int8.clh"
+#include "gemm/int8_words.clh"
 
-#define TENON_NR  (TENON_VW * TENON_NV)
-#define COLS      (TENON_NTP * TENON_NR)      /* of a work-group */
-#define ROWS      (INT8_SUM_TILES * TENON_MR) /* maximum per work-group */
-#define GROUPS    (TENON_KC / TENON_GROUP)    /* words of a row or column of a block */
-#define PITCH     (GROUPS + TENON_VW)         /* words between rows of a */
-#define STEP_BITS (32 / TENON_GROUP)          /* bits of a step in a word */
-#define ALL_STEPS (TENON_GROUP == 4 ? 0x01010101u : 0x00010001u) /* 1 in each step */
-#define UNIT      64                                             /* multiple of block lengths */
-
-/* A vector and a word at any address. */
-typedef dot_v unaligned_v __attribute__((aligned(1)));
-typedef uint unaligned_word __attribute__((aligned(1)));
-
-/* Return how bytes of a factor are packed: what is combined with a byte by exclusive or in groups
- * of four, the bit of the sign in groups of two. */
-TENON_INLINE int code_of_a(const int8_args *args)
-{
-    return args->a_sign;
-}
-
-TENON_INLINE int code_of_b(const int8_args *args)
-{
-    return TENON_GROUP == 4 ? 128 - args->b_sign : args->b_sign;
-}
-
-/* Exclusive or with a word in groups of four. */
-#define FLIP(code) (TENON_GROUP == 4 ? (uint)(code)*ALL_STEPS : 0)
-
-/* Extends the bytes of one step of K. */
-TENON_INLINE dot_v extended(uchar_v x, int code)
-{
-#if TENON_GROUP == 4
-    return TENON_CAT(convert_uint, TENON_VW)(x);
-#else
-    return TENON_TO_UINT_V(byte_values(x, code)) & (dot_v)(0xffff);
-#endif
-}
-
-/* Returns the word of the first `steps` bytes at p. Steps past a group are ignored; missing ones
- * are 0. */
-TENON_INLINE uint word_at(__global const uchar *p, long stride, int steps, int code)
-{
-    uint word = 0;
-#pragma nounroll
-    for (int step = 0; step < min(steps, TENON_GROUP); step++) {
-        const uchar x = p[step * stride];
-        const uint value =
-            TENON_GROUP == 4 ? (uint)(x ^ code) : (uint)byte_value(x, code) & 0xffffu;
-        word |= value << (STEP_BITS * step);
-    }
-    return word;
-}
-
-/* Returns the words of VW rows or columns, `lanes` of which exist, for one group of steps. */
-TENON_INLINE dot_v words_across(__global const uchar *p, long stride_k, long stride, int lanes,
-                                int steps, int code)
-{
-    if (stride == 1 && lanes >= TENON_VW && steps >= TENON_GROUP) {
-        dot_v words = (dot_v)(0);
-#pragma unroll
-        for (int step = 0; step < TENON_GROUP; step++) {
-            words |= extended(TENON_VLOAD(0, p + step * stride_k), code)
-                     << (dot_v)(STEP_BITS * step);
-        }
-        return words ^ (dot_v)(FLIP(code));
-    }
-    uint x[TENON_VW];
-#pragma nounroll
-    for (int l = 0; l < TENON_VW; l++) {
-        x[l] = l < lanes ? word_at(p + l * stride, stride_k, steps, code) : 0;
-    }
-    return TENON_VLOAD(0, x);
-}
-
-/* Returns the words of the first `steps` bytes of a contiguous row or column: VW of them, whose
- * missing steps are 0. */
-TENON_INLINE dot_v words_along(__global const uchar *p, int steps, int code)
-{
-    if (steps >= TENON_GROUP * TENON_VW) {
-#if TENON_GROUP == 4
-        return *(__global const unaligned_v *)p ^ (dot_v)(FLIP(code));
-#else
-        union {
-            TENON_CAT(short, TENON_VW) part[2];
-            dot_v words;
-        } x;
-        x.part[0] = TENON_CAT(convert_short, TENON_VW)(byte_values(TENON_VLOAD(0, p), code));
-        x.part[1] = TENON_CAT(convert_short, TENON_VW)(byte_values(TENON_VLOAD(1, p), code));
-        return x.words;
-#endif
-    }
-    uint x[TENON_VW];
-#pragma nounroll
-    for (int l = 0; l < TENON_VW; l++) {
-        const int left = steps - l * TENON_GROUP;
-#if TENON_GROUP == 4
-        if (left >= TENON_GROUP) {
-            x[l] = *(__global const unaligned_word *)(p + l * TENON_GROUP) ^ FLIP(code);
-            continue;
-        }
-#endif
-        x[l] = word_at(p + l * TENON_GROUP, 1, left, code);
-    }
-    return TENON_VLOAD(0, x);
-}
-
-/* Adds to sums in local memory, or initializes them. */
-TENON_INLINE void add_sums(__local uint *sums, dot_v x, bool first)
-{
-    TENON_VSTORE(first ? x : x + TENON_VLOAD(0, sums), 0, sums);
-}
-
-TENON_INLINE void transpose_words(dot_v *words)
-{
-    acc_v x[TENON_VW];
-#pragma unroll
-    for (int l = 0; l < TENON_VW; l++) {
-        x[l] = TENON_CAT(as_float, TENON_VW)(words[l]);
-    }
-    transpose_square(x);
-#pragma unroll
-    for (int l = 0; l < TENON_VW; l++) {
-        words[l] = TENON_CAT(as_uint, TENON_VW)(x[l]);
-    }
-}
+#define TENON_NR (TENON_VW * TENON_NV)
+#define COLS     (TENON_NTP * TENON_NR)      /* of a work-group */
+#define ROWS     (INT8_SUM_TILES * TENON_MR) /* maximum per work-group */
+#define GROUPS   (TENON_KC / TENON_GROUP)    /* words of a row or column of a block */
+#define PITCH    (GROUPS + TENON_VW)         /* words between rows of a */
+#define UNIT     64                          /* multiple of block lengths */
 
 /* Packs `rows` x kc of a, contiguous along K, as rows of PITCH words, and sums each row if
  * `counts` is true. */
@@ -290,10 +169,6 @@ TENON_INLINE int block_of_k(long k)
     return blocks ? (int)(((k + blocks - 1) / blocks + UNIT - 1) / UNIT * UNIT) : UNIT;
 }
 
-/* Differences between zero points in terms of packed values and those of the factors. */
-#define A_SHIFT(args) (TENON_GROUP == 4 ? (args)->a_sign : 0)
-#define B_SHIFT(args) (TENON_GROUP == 4 ? (args)->b_sign - 128 : 0)
-
 /* True if the zero points of b, in terms of packed values, are not all zero. */
 TENON_INLINE bool counts_rows(const int8_args *args)
 {
@@ -343,14 +218,6 @@ TENON_LOCAL_FUNCTION void multiply_rows_of_block(__local const uint *a, __local 
         }
         m += height;
     }
-}
-
-/* True if d receives the sums themselves, in vectors. */
-TENON_INLINE bool stores_sums(const int8_epilogue *e, const int8_args *args)
-{
-    return args->output == INT8_TO_I32 && args->gemm.d_col == 1 &&
-           !(args->gemm.flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) &&
-           e->activation.kind == TENON_ACT_IDENTITY;
 }
 
 /* Stores rows [m, m + rows) of d. Zero points of an empty product are not read. */

@@ -2,47 +2,11 @@
  * gemm_int8/cpu_dot: its groups of steps in plain OpenCL C, each instruction that the processor
  * has, in vectors of every width, and processors that lack instructions.
  */
-#include "base/processor.h"
 #include "gemm_case.h"
+#include "instructions.h"
 #include "runtime.h"
 #include "runtime/context/context.h"
 #include "runtime/probe/capability_trials.h"
-
-/* Instructions by the features of a processor on which they are the first to be tried. */
-static const struct instruction {
-    const char *name, *features;
-    int form;         /* of the capability */
-    uint32_t longest; /* vector, in words */
-} instructions[] = {
-    {"vpdpbusd with the EVEX prefix", "avx512_vnni avx512vl", 0, 16},
-    {"vpmaddwd of AVX-512", "avx512bw avx512vl", 1, 16},
-    {"vpdpbusd with the VEX prefix", "avx_vnni", 0, 8},
-    {"vpmaddwd of AVX2", "avx2", 1, 8},
-};
-#define INSTRUCTIONS (sizeof instructions / sizeof *instructions)
-
-static tenon_context *usual_context;
-static tenon_stream *usual_stream;
-
-/* Makes a context of the same device, whose processor has only the given features, current. */
-static void begin_context(const char *features, uint32_t lanes)
-{
-    usual_context = test_context;
-    usual_stream = test_stream;
-    test_context = test_new_context(NULL);
-    test_context->capabilities.processor_features = features;
-    if (lanes != 0)
-        test_context->device.info.vector_width_f32 = lanes;
-    test_stream = test_new_stream(test_context);
-}
-
-static void end_context(void)
-{
-    tenon_stream_destroy(test_stream);
-    tenon_context_release(test_context);
-    test_context = usual_context;
-    test_stream = usual_stream;
-}
 
 /* Layouts, types, and sizes on either side of vectors, tiles and blocks of 64 steps. */
 static const struct shape {
@@ -103,26 +67,15 @@ TEST(plain_groups)
         run_shapes(solvers[i], &random);
 }
 
+static void run_with_instruction(test_random *random)
+{
+    run_shapes("gemm_int8/cpu_dot:kc64", random);
+}
+
 TEST(each_instruction)
 {
     test_random random = test_random_for(1232);
-    if (!test_context->device.is_host ||
-        tn_trials[TENON_CAPABILITY_X86_DOT].ruled_out(&test_context->device) != NULL)
-        skip();
-    const uint32_t widest = test_context->device.info.vector_width_f32;
-    for (size_t i = 0; i < INSTRUCTIONS; i++) {
-        const struct instruction *in = &instructions[i];
-        if (!tn_processor_has(NULL, in->features)) {
-            print_message("the processor does not have %s\n", in->name);
-            continue;
-        }
-        for (uint32_t lanes = 4; lanes <= widest && lanes <= in->longest; lanes *= 2) {
-            begin_context(in->features, lanes);
-            assert_int_equal(tn_capability_form(test_context, TENON_CAPABILITY_X86_DOT), in->form);
-            run_shapes("gemm_int8/cpu_dot:kc64", &random);
-            end_context();
-        }
-    }
+    test_each_instruction(run_with_instruction, &random);
 }
 
 /* The largest sums of products: extremes of both types, with K beyond a block. */
@@ -159,7 +112,7 @@ TEST(processor_without_instructions)
     uint32_t available;
     char reason[256];
     test_fixture f;
-    begin_context("sse2 sse4_2 avx avx512f avx512_vnn avx512_vnni_ AVX2", 0);
+    test_begin_processor("sse2 sse4_2 avx avx512f avx512_vnn avx512_vnni_ AVX2", 0);
     assert_ok(tenon_context_capability(test_context, TENON_CAPABILITY_X86_DOT, &available, reason,
                                        sizeof reason));
     assert_int_equal(available, 0);
@@ -173,7 +126,7 @@ TEST(processor_without_instructions)
     assert_null(strstr(name, "cpu_dot"));
     assert_true(test_solver(&f, NULL));
     test_release(&f);
-    end_context();
+    test_end_processor();
 }
 
 /* On a processor with VNNI it is selected for a product without other advantages. */

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static const tn_solver *const solvers[] = {&tn_conv_int8_columns, &tn_conv_int8_direct};
+static const tn_solver *const solvers[] = {&tn_conv_int8_implicit_dot, &tn_conv_int8_depthwise,
+                                           &tn_conv_int8_columns, &tn_conv_int8_direct};
 
 static uint64_t bit_of(uint32_t dtype, uint32_t of, int bit)
 {

@@ -28,7 +28,18 @@ tn_awkward_function tn_conv_int8_awkward;
 tenon_status tn_conv_int8_canonicalize(const char *caller, const tenon_conv_params *params,
                                        int8_views views, conv_int8_problem *problem);
 
+/* Returns the arguments that follow from the problem: the epilogue, strides, and the window. */
+conv_int8_args tn_conv_int8_arguments(const conv_int8_problem *problem);
+
+/* Adds the operands of INT8_POINTERS, with a patch for the offset of each that is read, and the
+ * patches of the scalars. An operand that is not read may be absent: y is passed in its place, and
+ * also in that of x and w unless `reads_factors`. `patches` has room for CONV_INT8_PATCHES. */
+#define CONV_INT8_PATCHES (INT8_OPERANDS + TN_EPILOGUE_SCALARS)
+void tn_conv_int8_add_operands(const conv_int8_problem *problem, bool reads_factors,
+                               tn_launch *launch, tn_patch *patches);
+
 extern const tn_family tn_conv_int8_family;
-extern const tn_solver tn_conv_int8_columns, tn_conv_int8_direct;
+extern const tn_solver tn_conv_int8_implicit_dot, tn_conv_int8_depthwise, tn_conv_int8_columns,
+    tn_conv_int8_direct;
 
 #endif

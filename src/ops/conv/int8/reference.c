@@ -2,6 +2,7 @@
  * the reference of products computes the rest. Also their awkward cases. */
 #include "base/shape.h"
 #include "check/awkward.h"
+#include "ops/conv/depthwise/depthwise.h"
 #include "ops/conv/int8/int8.h"
 #include "ops/registry.h"
 
@@ -214,35 +215,85 @@ static void awkward_others(const conv_int8_problem *like, int64_t filters, tn_ca
     }
 }
 
-/* One case with a window of several elements and padding, and one without, in two groups each. */
+/* Sizes of a case; channels and filters are per group. */
+typedef struct sizes {
+    int64_t groups, channels, filters, window[3];
+    tenon_conv_geometry geometry;
+} sizes;
+
+/* Usual sizes: a window of several elements with padding, or one element without. */
+static sizes usual_sizes(const conv_problem *like, bool pointwise)
+{
+    sizes s = {.groups = like->groups > 1 ? 2 : 1,
+               .channels = 19,
+               .filters = 7,
+               .window = {1, 1, 1},
+               .geometry = TENON_CONV_GEOMETRY_INIT};
+    s.geometry.stride[1] = 2;
+    if (pointwise)
+        return s;
+    s.geometry.dilation[1] = 2;
+    for (int d = 0; d < 3; d++) {
+        s.window[d] = d == 1 ? 3 : 2;
+        s.geometry.pad_begin[d] = 1;
+        s.geometry.pad_end[d] = d;
+    }
+    return s;
+}
+
+/* Sizes of groups of one channel. If the rows of the given problem's window are unrolled, these are
+ * too. */
+static sizes depthwise_sizes(const conv_problem *like, int64_t stride)
+{
+    const int64_t taps = tn_depthwise_stride(&like->window) != 0 ? like->window.filter[1] : 0;
+    const bool last = is_last(like->x) && is_last(like->y);
+    sizes s = {.groups = last ? 71 : 3,
+               .channels = 1,
+               .filters = like->k > 1 ? 2 : 1,
+               .window = {1, taps != 0 ? taps : 2, taps != 0 ? taps : 4},
+               .geometry = TENON_CONV_GEOMETRY_INIT};
+    for (int d = 1; d < 3; d++) {
+        s.geometry.stride[d] = taps != 0 ? like->window.stride[d] : stride;
+        s.geometry.dilation[d] = taps != 0 ? 1 : d;
+        s.geometry.pad_begin[d] = 2;
+        s.geometry.pad_end[d] = d - 1;
+    }
+    return s;
+}
+
+/* Two cases with the usual sizes, or those that the solver lists. */
 bool tn_conv_int8_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                           tn_case *c)
 {
-    static const int64_t image[] = {3, 6, 35}, windows[][3] = {{2, 3, 2}, {1, 1, 1}};
+    static const int64_t image[] = {3, 6, 35};
     const conv_int8_problem *like = (const conv_int8_problem *)problem;
     const conv_problem *p = &like->conv;
     tenon_conv_params *params = (tenon_conv_params *)c->params.bytes;
-    const int64_t groups = p->groups > 1 ? 2 : 1, channels = 19, filters = 7;
+    const bool lists = choice->solver->awkward != NULL;
     int64_t out[3];
-    (void)choice;
-    if (number >= 2)
+    if (number >= (lists ? tn_awkward_count(choice) : 2))
         return false;
-    tn_awkward_begin(c, &tn_operation_conv_int8);
-    params->groups = groups;
-    for (int d = 0; d < 3; d++) {
-        params->geometry.stride[d] = d == 1 ? 2 : 1;
-        params->geometry.dilation[d] = d == 1 && number == 0 ? 2 : 1;
-        params->geometry.pad_begin[d] = number == 0 ? 1 : 0;
-        params->geometry.pad_end[d] = number == 0 ? d : 0;
-        out[d] =
-            tenon_conv_output_size(&params->geometry, (uint32_t)d, image[d], windows[number][d]);
+    const int64_t stride = tn_awkward_size(choice, number, "depthwise", 0);
+    sizes s = stride > 0 ? depthwise_sizes(p, stride)
+                         : usual_sizes(p, tn_awkward_size(choice, number, "pointwise",
+                                                          !lists && number != 0) != 0);
+    if (lists && stride == 0) {
+        s.channels = tn_awkward_size(choice, number, "channels", s.channels);
+        s.filters = tn_awkward_size(choice, number, "filters", s.filters);
     }
+    tn_awkward_begin(c, &tn_operation_conv_int8);
+    c->same_options = stride > 0;
+    params->groups = s.groups;
+    params->geometry = s.geometry;
+    for (uint32_t d = 0; d < 3; d++)
+        out[d] = tenon_conv_output_size(&s.geometry, d, image[d], s.window[d]);
     awkward_epilogue(like, &params->epilogue);
     c->views[CONV_X] =
-        awkward_image(like->types[CONV_X], is_last(p->x), 2, groups * channels, image);
-    c->views[CONV_W] = awkward_image(like->types[CONV_W], is_last(p->w), groups * filters, channels,
-                                     windows[number]);
-    c->views[CONV_Y] = awkward_image(like->types[CONV_Y], is_last(p->y), 2, groups * filters, out);
-    awkward_others(like, groups * filters, c);
+        awkward_image(like->types[CONV_X], is_last(p->x), 2, s.groups * s.channels, image);
+    c->views[CONV_W] = awkward_image(like->types[CONV_W], is_last(p->w), s.groups * s.filters,
+                                     s.channels, s.window);
+    c->views[CONV_Y] =
+        awkward_image(like->types[CONV_Y], is_last(p->y), 2, s.groups * s.filters, out);
+    awkward_others(like, s.groups * s.filters, c);
     return true;
 }
