@@ -86,9 +86,10 @@ def speech(outputs):
 
 
 def found_word(outputs):
-    """Checks that the word of the recording is found where it is."""
+    """Checks that the word of the recording is found where it is. Versions of the network differ in the chunks at its
+    ends."""
     spoken = np.nonzero(outputs[0][:, 0] > 0.5)[0]
-    good = [*spoken] == [*range(6, 19)]
+    good = spoken.size > 0 and set(range(7, 18)) <= {*spoken} <= {*range(5, 22)}
     return good, f"speech from {32 * spoken.min()} to {32 * spoken.max() + 32} ms" if spoken.size else "no speech"
 
 

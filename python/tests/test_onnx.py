@@ -87,7 +87,8 @@ class Networks(unittest.TestCase):
         y, = model.run({"x": x})
         times = model.times({"x": x})
         self.assertEqual([t.op for t in times][:2], ["ConvAffine", "Relu"])
-        z, = model._each(*model._divided(model._given({"x": x})))
+        host, device = model._divided(model._given({"x": x}))
+        z, = model._each(host, model._uploaded(device))
         np.testing.assert_allclose(z.numpy(), y, rtol=2e-5, atol=1e-6)
 
     def test_the_normalization_and_the_activation_are_in_the_convolution(self):
@@ -104,6 +105,61 @@ class Networks(unittest.TestCase):
         y, = tenon.onnx.run_model(proto, [tenon.tensor(x)])
         self.assertIsInstance(y, tenon.Tensor)
         np.testing.assert_allclose(y.numpy(), expected(x, weights), rtol=2e-5, atol=1e-6)
+
+    def test_a_state_stays_on_the_device(self):
+        nodes = [helper.make_node("Mul", ["s", "x"], ["p"]), helper.make_node("Add", ["p", "x"], ["t"]),
+                 helper.make_node("ReduceSum", ["t"], ["y"], keepdims=0)]
+        model = tenon.onnx.prepare(model_of(nodes, [info("x", [3]), info("s", [3])], [info("t", [3]), info("y", [])]))
+        x, states = tenon.zeros((3,)), [tenon.zeros((3,)), tenon.empty((3,))]
+        runs = [model.bind({"x": x, "s": states[i]}, {"t": states[1 - i]}) for i in (0, 1)]
+        state = np.zeros(3)
+        for step in range(5):
+            given = array(step, 3)
+            x.upload(given)
+            _, total = runs[step % 2].run()
+            state = state * given + given
+            np.testing.assert_allclose(total.numpy(), state.sum(), 1e-4, 1e-5)
+            np.testing.assert_allclose(states[1 - step % 2].numpy(), state, 1e-4, 1e-5)
+
+    def test_bound_arrays_are_copied_once(self):
+        proto, constants = network()
+        model, x = tenon.onnx.prepare(proto), array(8, 2, 3, 8, 8)
+        bound = model.bind([x])
+        np.testing.assert_allclose(bound.run()[0].numpy(), expected(x, constants), 1e-4, 1e-5)
+        bound.inputs["x"].upload(-x)
+        self.assertIs(bound.run()[0], bound.outputs[0])
+        np.testing.assert_allclose(bound.outputs[0].numpy(), expected(-x, constants), 1e-4, 1e-5)
+
+    def test_what_cannot_be_bound(self):
+        proto, _ = network()
+        model, x = tenon.onnx.prepare(proto), array(8, 2, 3, 8, 8)
+        with self.assertRaisesRegex(tenon.onnx.ModelError, "the outputs are y; given are z"):
+            model.bind([x], {"z": tenon.empty((2, 10))})
+        with self.assertRaisesRegex(ValueError, "shape"):
+            model.bind([x], {"y": tenon.empty((2, 9))})
+        with self.assertRaisesRegex(NotImplementedError, "cannot be bound"):
+            tenon.onnx.TenonBackend.prepare(proto, record=False).bind([x])
+        fixed = tenon.onnx.prepare(model_of([helper.make_node("Identity", ["c"], ["y"])], [info("x", [2])],
+                                            [info("y", [2])], {"c": np.ones(2, "f4")}))
+        with self.assertRaisesRegex(ValueError, "does not depend on the inputs"):
+            fixed.bind([np.zeros(2, "f4")], {"y": tenon.empty((2,))})
+
+    def test_small_and_large_arrays(self):
+        nodes = [helper.make_node("Add", ["a", "b"], ["s"]),
+                 helper.make_node("Cast", ["c"], ["d"], to=TensorProto.DOUBLE),
+                 helper.make_node("Not", ["n"], ["m"])]
+        model = tenon.onnx.prepare(model_of(
+            nodes, [info("a", ["k"]), info("b", ["k"]), info("c", [], TensorProto.INT64),
+                    info("n", [3], TensorProto.BOOL)],
+            [info("s", ["k"]), info("d", [], TensorProto.DOUBLE), info("m", [3], TensorProto.BOOL)]))
+        for count in (0, 1, 77, 20000):
+            for seed in (1, 2):
+                a, b = array(seed, count), array(seed + 2, count)
+                given = {"a": a[::-1], "b": b, "c": np.array(seed, "i8"), "n": np.array([True, False, seed == 1])}
+                total, number, truths = model.run(given)
+                np.testing.assert_array_equal(total, a[::-1] + b)
+                self.assertEqual((number.dtype, number), (np.dtype("f8"), seed))
+                np.testing.assert_array_equal(truths, [False, True, seed != 1])
 
     def test_outputs_do_not_share_memory(self):
         nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Identity", ["y"], ["z"]),

@@ -109,6 +109,25 @@ class Fusion(unittest.TestCase):
         expected = 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide ** 3)))
         self.check(model(GELU, constants(GELU), x.shape), x, expected, ["Gelu"])
 
+    def test_magnitudes(self):
+        x, other = array(3, 3, 50), array(4, 50)
+        wide = np.sqrt(x.astype("f8") ** 2 + other.astype("f8") ** 2)
+        squares = ("p = Pow(x, two)\nq = Pow(other, two)\nt = Add(p, q)\ny = Sqrt(t)",
+                   "p = Mul(x, x)\nq = Mul(other, other)\nt = Add(q, p)\ny = Sqrt(t)")
+        for text, before in zip(squares, ("Pow", "Mul")):
+            self.check(model(text, constants(text, other=other), x.shape), x, wide, [before, "RootOfSquare"])
+
+    def test_bodies_of_control_flow(self):
+        x = 4 * array(2, 3, 50)
+        body = model("a = Mul(x, two)\ns = Sigmoid(a)\ny = Mul(s, x)", constants("two"), x.shape).graph
+        del body.input[:]
+        other = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "other", [], body.output)
+        node = helper.make_node("If", ["yes"], ["y"], then_branch=body, else_branch=other)
+        proto = model_of([node], [info("x", x.shape)], [info("y", x.shape)], {"yes": np.array(True)})
+        self.check(proto, x, x / (1 + np.exp(-2 * x.astype("f8"))), ["If"])
+        made = tenon.onnx.prepare(proto)
+        self.assertEqual([n.op for n in made.graph.nodes[0].attributes["then_branch"].nodes], ["Swish"])
+
     def test_layer_normalization(self):
         x, gain, shift = array(4, 2, 5, 32), array(5, 32), array(6, 32)
         wide = x.astype("f8") - x.mean(-1, keepdims=True, dtype="f8")
@@ -155,6 +174,34 @@ class Fusion(unittest.TestCase):
                                                         (3, 3), (2, 3))
         expected = np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8")) + added
         self.check(model(text, {"w": w, "added": added}, x.shape), x, expected, ["ConvAffine"])
+
+    def test_convolutions_whose_windows_are_views(self):
+        bias = array(9, 5)
+        cases = [((2, 1, 100), (5, 1, 17), dict(strides=[7], dilations=[2])),   # windows of a row
+                 ((1, 1, 64), (5, 1, 16), dict(strides=[16])),
+                 ((2, 3, 4), (5, 3, 4), {}),                                     # one window
+                 ((2, 3, 2), (5, 3, 3), dict(strides=[2], pads=[1, 1])),
+                 ((1, 3, 1), (5, 3, 3), dict(pads=[1, 1])),
+                 ((2, 3, 3), (5, 3, 2), dict(dilations=[2])),                    # a window with gaps is none
+                 ((2, 3, 5, 4), (5, 3, 5, 4), {}),
+                 ((2, 3, 2, 2), (5, 3, 3, 3), dict(pads=[1, 0, 0, 1], strides=[3, 3]))]
+        for shape, filters, attributes in cases:
+            x, w, rank = array(7, *shape), array(8, *filters), len(shape) - 2
+            pads = attributes.get("pads", [0] * 2 * rank)
+            steps, apart = (attributes.get(k, [1] * rank) for k in ("strides", "dilations"))
+            wide = np.pad(x.astype("f8"), ((0, 0), (0, 0), *zip(pads[:rank], pads[rank:])))
+            reach = [(k - 1) * d + 1 for k, d in zip(filters[2:], apart)]
+            windows = np.lib.stride_tricks.sliding_window_view(wide, reach, range(2, 2 + rank))
+            windows = windows[(..., *(slice(None, None, s) for s in steps), *(slice(None, None, d) for d in apart))]
+            letters = "pqrs"[:2 * rank]
+            expected = np.einsum(f"nc{letters},kc{letters[rank:]}->nk{letters[:rank]}", windows, w.astype("f8"))
+            node = helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)
+            proto = model_of([node], [info("x", shape)], [info("y", expected.shape)], {"w": w, "b": bias})
+            made = tenon.onnx.prepare(proto)
+            y, = made.run([x])
+            np.testing.assert_allclose(y, expected + bias.reshape(-1, *[1] * rank), 1e-4, 1e-5, err_msg=f"{shape}")
+            is_product = all(line.startswith("gemm") for line in made.describe())
+            self.assertEqual(is_product, shape != (2, 3, 3), f"{shape} {made.describe()}")
 
     def test_a_product_with_a_bias(self):
         x, w = array(7, 2, 5, 8), array(8, 8, 6)

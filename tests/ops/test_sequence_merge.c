@@ -283,6 +283,43 @@ TEST(in_place)
     free_operands(&o);
 }
 
+/* An activation of a reshaped intermediate merges if its result is dense, and otherwise remains. */
+TEST(reshaped)
+{
+    static const int64_t other_shape[] = {ROWS, 1, COLUMNS}, flat_shape[] = {ROWS * COLUMNS};
+    test_random random = test_random_for(2919);
+    operands o = make_operands(&random, TENON_DTYPE_F32);
+    const tenon_activation relu = tenon_activation_default(TENON_ACTIVATION_RELU);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    params.epilogue.activation = relu;
+    assert_ok(tenon_gemm(test_stream, &params, &o.a, &o.b, NULL, &o.bias, &o.expected, NULL));
+    for (int round = 0; round < 3; round++) {
+        built b = begin(TENON_DTYPE_F32, 2, a_shape, d_shape);
+        const tenon_tensor h = intermediate(&b, &b.y);
+        tenon_tensor read, result;
+        if (round == 2) { /* the columns of the result are not contiguous */
+            const int64_t twice[] = {ROWS, 2, COLUMNS};
+            assert_ok(tenon_tensor_reshape(&h, 3, other_shape, &read));
+            assert_ok(tenon_sequence_tensor(b.sequence, NULL, TENON_DTYPE_F32, 3, twice, &result));
+            result = tenon_tensor_slice(result, 1, 1, 1);
+        } else {
+            const int64_t *shape = round == 0 ? other_shape : flat_shape;
+            assert_ok(tenon_tensor_reshape(&h, round == 0 ? 3 : 1, shape, &read));
+            assert_ok(tenon_tensor_reshape(&b.y, round == 0 ? 3 : 1, shape, &result));
+        }
+        add_gemm(&b, NULL, &o.b, &o.bias, &h);
+        add_activation(&b, NULL, relu, &read, &result);
+        if (round == 2) {
+            tenon_tensor y;
+            assert_ok(tenon_tensor_reshape(&b.y, 3, other_shape, &y));
+            assert_ok(tenon_sequence_copy(b.sequence, NULL, &result, &y));
+        }
+        finish(&b, round == 2 ? 3 : 1, &o.a, &o.d);
+        compare(&o.d, &o.expected, relu.kind, "of a reshaped intermediate");
+    }
+    free_operands(&o);
+}
+
 /* Steps that do not merge, one in each round. */
 TEST(steps_that_remain)
 {

@@ -97,6 +97,11 @@ def pairs(kind: str) -> Callable[..., Tensor]:
     return run
 
 
+def root_of_square(p: Program, x: Tensor, added: Tensor) -> Tensor:
+    """Computes sqrt(x² + added)."""
+    return p.chain(x, step("fma", operand="x0", addend="x1"), step("sqrt"), x1=added)
+
+
 def mean(p: Program, *x: Tensor) -> Tensor:
     return x[0] if len(x) == 1 else p.chain(pairs("add")(p, *x), step("divide", len(x)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from ._graph import Graph, Node, subgraphs
 
 DOMAIN = "tenon"  # of operators that belong to no operator set of ONNX
-CONV, SCALED, PRODUCT = "ConvAffine", "ScaleShift", "MatMulAdd"
+CONV, SCALED, PRODUCT, ROOT = "ConvAffine", "ScaleShift", "MatMulAdd", "RootOfSquare"
 
 
 def _uses(graph: Graph) -> Counter:
@@ -147,6 +147,17 @@ def _layer_norm(nodes: _Nodes, node: Node) -> Optional[Node]:
     return node._replace(op="LayerNormalization", inputs=[x, scale, bias], attributes={"axis": -1, "epsilon": epsilon})
 
 
+def _root_of_square(nodes: _Nodes, node: Node) -> Optional[Node]:
+    """sqrt(x² + y), such as the magnitude of complex numbers."""
+    total = nodes.only(node.inputs[0], "Add") if node.op == "Sqrt" else None
+    for name in total.inputs if total else ():
+        power, product = nodes.only(name, "Pow"), nodes.only(name, "Mul")
+        if (power and nodes.scalar(power.inputs[1]) == 2) or (product and product.inputs[0] == product.inputs[1]):
+            x = (power or product).inputs[0]  # type: ignore[union-attr]
+            return node._replace(op=ROOT, domain=DOMAIN, inputs=[x, _other(total, name)], attributes={})
+    return None
+
+
 def _conv(nodes: _Nodes, node: Node) -> Optional[Node]:
     """A convolution and a normalization, or a product or sum with a constant."""
     for place, name in enumerate(node.inputs[:2]):
@@ -200,7 +211,8 @@ def _conv_of_scaled(nodes: _Nodes, node: Node) -> Optional[Node]:
 
 # Each pass sees the results of those before it, in which intermediates of replaced nodes are read no more.
 Rule = Callable[[_Nodes, Node], Optional[Node]]
-PASSES: List[List[Rule]] = [[_hard_swish, _swish, _gelu, _layer_norm], [_conv, _product], [_scale_shift, _conv_of_scaled]]
+PASSES: List[List[Rule]] = [[_hard_swish, _swish, _gelu, _layer_norm, _root_of_square], [_conv, _product],
+                            [_scale_shift, _conv_of_scaled]]
 
 
 def _read(nodes: List[Node], outputs: List[str]) -> List[Node]:
@@ -215,8 +227,16 @@ def _read(nodes: List[Node], outputs: List[str]) -> List[Node]:
     return kept[::-1]
 
 
+def _with_fused_bodies(node: Node) -> Node:
+    if not subgraphs(node):
+        return node
+    return node._replace(attributes={name: fused(value) if isinstance(value, Graph) else value
+                                     for name, value in node.attributes.items()})
+
+
 def fused(graph: Graph) -> Graph:
-    """Returns the graph with the replacements; bodies of control flow remain as they are."""
+    """Returns the graph with the replacements, also in the bodies of control flow."""
+    graph = graph._replace(nodes=[_with_fused_bodies(node) for node in graph.nodes])
     for rules in PASSES:
         nodes, result = _Nodes(graph), []
         for node in graph.nodes:

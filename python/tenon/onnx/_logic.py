@@ -5,7 +5,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from . import _elementwise as elementwise
-from ._program import Program
+from ._program import Operand, Program
 from ._types import FLOATS
 
 
@@ -103,8 +103,12 @@ def modulo(p: Program, a: Tensor, b: Tensor, *, fmod: int = 0) -> Tensor:
     return where(p, moves, elementwise.binary(p, rest, b, "add"), rest)
 
 
-def power(p: Program, a: Tensor, b: Tensor) -> Tensor:
-    """Computes powers in a's type; those of integers in f64."""
+def power(p: Program, a: Tensor, exponent: Operand) -> Tensor:
+    """Computes powers in a's type; those of integers in f64. Squares are products."""
+    if isinstance(exponent, np.ndarray) and exponent.size == 1 and exponent.ndim <= a.ndim and exponent == 2 \
+            and a.dtype in FLOATS:
+        return p.reshape(elementwise.apply(p, a, "square"), np.broadcast_shapes(a.shape, exponent.shape))
+    b = p.device(exponent)
     if a.dtype in FLOATS:
         return elementwise.binary(p, a, p.cast(b, a.dtype), "pow")
     return p.cast(elementwise.binary(p, p.cast(a, "f64"), p.cast(b, "f64"), "pow"), a.dtype)

@@ -15,9 +15,9 @@ from ._control import CONTROL
 from ._fusion import fused
 from ._graph import Graph, Node, Value, arrays_of, graph_of, subgraphs
 from ._hostops import SHAPE_OPERATORS, shape_of
-from ._program import Operand, Program, Recorded, Weights
+from ._program import Bound, Operand, Program, Recorded, Weights
 from ._table import lookup
-from ._types import array_type, download, number_name, on_device
+from ._types import array_type, download, number_name, on_device, type_of
 
 PROGRAMS = 16  # recorded programs that a model keeps
 
@@ -133,9 +133,50 @@ class Model(onnx.backend.base.BackendRep):
         given = self._given(inputs)
         as_tensors = any(isinstance(v, Tensor) for v in given.values())
         host, device = self._divided(given)
-        key = tuple((n, v.tobytes(), v.shape, v.dtype.str) for n, v in host.items()) \
-            + tuple((n, v.shape, v.dtype) for n, v in device.items())
-        return tuple(self._result(v, as_tensors) for v in self._run(key, host, device))
+        recorded = self._recorded(host, device)
+        if recorded is None:
+            found = self._each(host, self._uploaded(device))
+        elif as_tensors:
+            found = recorded.run({n: _row_major(t) for n, t in self._uploaded(device).items()})
+        else:
+            found = [*recorded.run_arrays(device)]  # type: ignore[arg-type]
+        return tuple(self._result(v, as_tensors) for v in found)
+
+    def bind(self, inputs: Any, outputs: Optional[Dict[str, Tensor]] = None) -> Bound:
+        """Returns a run of the model with fixed inputs and outputs: the fastest way to run it again and again.
+
+        The state of a recurrent network stays on the device if two such runs alternate, each of which has the output
+        of the other as an input.
+
+        Parameters
+        ----------
+        inputs : dict, or sequence in the model's order, of numpy.ndarray or Tensor
+            As for `run`. Arrays are copied to tensors, which are `inputs` of the result; copy other values there
+            before a run with Tensor.upload. Inputs that decide about shapes keep their values.
+        outputs : dict of Tensor, default None
+            Row-major tensors for some outputs, by name. Other outputs are new tensors. An output must not share memory
+            with an input.
+
+        Returns
+        -------
+        Bound
+            Its run() returns the outputs in the model's order: tensors, or arrays for results that are known without
+            a run.
+
+        Raises
+        ------
+        NotImplementedError
+            The model runs node by node, because its steps depend on values that are computed on the device.
+        """
+        host, device = self._divided(self._given(inputs))
+        recorded = self._recorded(host, device)
+        if recorded is None:
+            raise NotImplementedError("the model's steps depend on values on the device: it cannot be bound")
+        wanted = dict(outputs or {})
+        if not set(wanted) <= set(self.outputs):
+            raise ModelError(f"the outputs are {', '.join(self.outputs)}; given are {', '.join(wanted)}")
+        tensors = {n: _row_major(t) for n, t in self._uploaded(device).items()}
+        return recorded.bind(tensors, [wanted.get(name) for name in self.outputs])
 
     def _result(self, value: Operand, as_tensor: bool) -> Operand:
         if isinstance(value, Tensor):
@@ -160,37 +201,40 @@ class Model(onnx.backend.base.BackendRep):
             _compare(value, given[value.name])
         return given
 
-    def _divided(self, given: Dict[str, Operand]) -> Tuple[Dict[str, np.ndarray], Dict[str, Tensor]]:
+    def _divided(self, given: Dict[str, Operand]) -> Tuple[Dict[str, np.ndarray], Dict[str, Operand]]:
         """Returns the inputs that are needed on the host, and those on the device."""
         host, device = {}, {}
         for name, value in given.items():
             if name in self._host or (isinstance(value, np.ndarray) and on_device(value.dtype) is None):
                 host[name] = download(value) if isinstance(value, Tensor) else value
             else:
-                device[name] = value if isinstance(value, Tensor) else tenon.tensor(value, context=self.context)
+                device[name] = value
         return host, device
+
+    def _uploaded(self, device: Dict[str, Operand]) -> Dict[str, Tensor]:
+        return {n: v if isinstance(v, Tensor) else tenon.tensor(v, context=self.context) for n, v in device.items()}
 
     def _program(self) -> Program:
         return Program(self.context, self._weights)
 
-    def _run(self, key: Any, host: Dict[str, np.ndarray], device: Dict[str, Tensor]) -> List[Operand]:
+    def _recorded(self, host: Dict[str, np.ndarray], device: Dict[str, Operand]) -> Optional[Recorded]:
+        """Returns the program for these inputs, which is recorded when it is first needed; None as _record."""
+        key = tuple((n, v.tobytes(), v.shape, v.dtype.str) for n, v in host.items()) \
+            + tuple((n, v.shape, type_of(v)) for n, v in device.items())
         if key not in self._programs:
             self._programs[key] = self._record(host, device)
             while len(self._programs) > PROGRAMS:
                 self._programs.popitem(last=False)
         self._programs.move_to_end(key)
-        recorded = self._programs[key]
-        if recorded is not None:
-            return recorded.run({n: _row_major(t) for n, t in device.items()})
-        return self._each(host, device)
+        return self._programs[key]
 
-    def _record(self, host: Dict[str, np.ndarray], device: Dict[str, Tensor]) -> Optional[Recorded]:
+    def _record(self, host: Dict[str, np.ndarray], device: Dict[str, Operand]) -> Optional[Recorded]:
         """Returns the program for these shapes; None if its steps depend on values on the device, or if programs are
         not wanted."""
         if not self._records:
             return None
         program = self._program()
-        unknown = {n: program.unknown(t.shape, t.dtype) for n, t in device.items()}
+        unknown = {n: program.unknown(t.shape, type_of(t) or "") for n, t in device.items()}
         try:
             outputs = Evaluation(program, self._host).run(self.graph, {**host, **unknown})
         except NotOnHost:
@@ -205,7 +249,8 @@ class Model(onnx.backend.base.BackendRep):
     def times(self, inputs: Any) -> List[Time]:
         """Runs the model node by node, waiting for each node, and returns the times."""
         found: List[Time] = []
-        self._each(*self._divided(self._given(inputs)), found)
+        host, device = self._divided(self._given(inputs))
+        self._each(host, self._uploaded(device), found)
         return found
 
     def describe(self) -> List[str]:

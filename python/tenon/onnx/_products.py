@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from . import _elementwise as elementwise
 from ._layout import padded, sizes
 from ._program import Program, is_known
+from ._windows import product_of
 
 
 def gemm(p: Program, a: Tensor, b: Tensor, c: Optional[Tensor] = None, *, alpha: float = 1.0, beta: float = 1.0,
@@ -74,6 +75,9 @@ def conv(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor] = None, *, aut
          pads: Optional[Sequence[int]] = None, strides: Optional[Sequence[int]] = None) -> Tensor:
     x, geometry, _ = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
     if p.is_constant(w) and not (is_known(x) and p.is_constant(x)):
+        found = product_of(p, x, w, bias, _product, **geometry)
+        if found is not None:
+            return found
         return p.op("conv_forward_packed", x=x, packed=packed(p, w, "conv_pack_filter"), bias=bias, **geometry)
     return p.op("conv_forward", x=x, w=w, bias=bias, **geometry)
 

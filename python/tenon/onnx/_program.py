@@ -4,7 +4,8 @@ An operand is either known, if it has memory (a weight, or any tensor when a mod
 view without memory that stands for an input or the result of a recorded step. Operations on known operands run at
 once; all others are recorded.
 """
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence as SequenceOf, Set, Union
+import threading
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence as SequenceOf, Set, Tuple, Union
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._calls import OPERATIONS
 from .._loader import ffi
 from .._tensor import Memory, Tensor
 from ._errors import NotOnHost
+from ._transfers import Group
 from ._types import download, on_device
 
 Operand = Union[Tensor, np.ndarray]
@@ -242,6 +244,8 @@ class Recorded:
         if steps:
             self._sequence.finish()
         self._has_steps = bool(steps)
+        self._own: Optional[_Arrays] = None  # the run of run_arrays
+        self._lock = threading.Lock()
 
     def _place(self, tensor: Tensor) -> Tensor:
         """Returns the view in memory of the sequence for an unknown operand."""
@@ -264,12 +268,88 @@ class Recorded:
     def describe(self) -> List[str]:
         return self._sequence.describe() if self._has_steps else []
 
+    def bind(self, inputs: Dict[str, Tensor], outputs: SequenceOf[Optional[Tensor]] = ()) -> "Bound":
+        """Returns a run with fixed inputs and outputs, all row-major; outputs that are not given are new tensors."""
+        given = [*outputs, *[None] * (len(self._results) - len(outputs))]
+        results = []
+        for result, output in zip(self._results, given):
+            if not isinstance(result, Tensor) or result.memory not in self._outputs:
+                if output is not None:
+                    raise ValueError("an output that does not depend on the inputs cannot be bound")
+                results.append(result)
+            else:
+                results.append(makers.empty(result.shape, result.dtype, self.context) if output is None else output)
+        return Bound(self._bound(inputs, results), inputs, results)
+
+    def _bound(self, inputs: Dict[str, Tensor], results: SequenceOf[Operand]) -> Any:
+        """Returns the sequence with its operands; None if it has no steps."""
+        if not self._has_steps:
+            return None
+        operands = {name: inputs[given] for name, given in self._read.items()}
+        for planned, result in zip(self._results, results):
+            if isinstance(planned, Tensor) and planned.memory in self._outputs and planned.size > 0:
+                root = self._roots[planned.memory]
+                operands[self._outputs[planned.memory][0]] = result.reshape(root.shape, copy=False)
+        return self._sequence.bind(**operands)
+
     def run(self, inputs: Dict[str, Tensor]) -> List[Operand]:
         """Runs the sequence and returns the outputs, in new tensors."""
-        made = {name: makers.empty(t.shape, t.dtype, self.context) for name, t in self._outputs.values()}
-        if self._has_steps:
-            written = {name: self._roots[t.memory].shape for name, t in self._outputs.values() if t.size > 0}
-            self._sequence.run(**{name: inputs[given] for name, given in self._read.items()},
-                               **{name: made[name].reshape(shape) for name, shape in written.items()})
-        return [made[self._outputs[t.memory][0]] if isinstance(t, Tensor) and t.memory in self._outputs else t
-                for t in self._results]
+        return list(self.bind(inputs).run())
+
+    def run_arrays(self, arrays: Dict[str, np.ndarray]) -> List[np.ndarray]:
+        """Runs the sequence on arrays and returns arrays. All runs use the same tensors."""
+        with self._lock:
+            if self._own is None:
+                self._own = _Arrays(self)
+            return self._own.run(arrays)
+
+
+class _Arrays:
+    """The run of a program on arrays."""
+
+    def __init__(self, recorded: Recorded):
+        forms = {name: (t.shape, t.dtype) for _, name, t in recorded._inputs.values()}
+        self._context = recorded.context
+        self._given = Group(recorded.context, list(forms.values()))
+        self._names = list(forms)
+        self._computed = [isinstance(r, Tensor) and r.memory in recorded._outputs for r in recorded._results]
+        self._made = Group(recorded.context, [(r.shape, r.dtype) for r, c in zip(recorded._results, self._computed)
+                                              if c])
+        made = iter(self._made.tensors)
+        self._bound = recorded.bind(dict(zip(forms, self._given.tensors)),
+                                    [next(made) if c else None for c in self._computed])
+
+    def run(self, arrays: Dict[str, np.ndarray]) -> List[np.ndarray]:
+        made: List[np.ndarray] = []
+        if any(self._computed):
+            try:
+                self._given.upload([arrays[name] for name in self._names])
+                self._bound.run()
+                made = self._made.download()
+            except BaseException:
+                self._context.stream.finish()  # nothing reads the arrays any more
+                raise
+        found = iter(made)
+        return [next(found) if c else download(r) if isinstance(r, Tensor) else r
+                for r, c in zip(self._bound.outputs, self._computed)]
+
+
+class Bound:
+    """A run of a recorded program with fixed inputs and outputs, made by Model.bind.
+
+    Attributes
+    ----------
+    inputs : dict
+        The tensors of the inputs by name; their contents may change between runs.
+    outputs : tuple
+        The outputs in the model's order, which each run overwrites.
+    """
+
+    def __init__(self, sequence: Any, inputs: Dict[str, Tensor], outputs: SequenceOf[Operand]):
+        self._sequence, self.inputs, self.outputs = sequence, inputs, tuple(outputs)
+
+    def run(self) -> Tuple[Operand, ...]:
+        """Enqueues the run on the stream of the context, and returns the outputs."""
+        if self._sequence is not None:
+            self._sequence.run()
+        return self.outputs

@@ -34,6 +34,8 @@ def reduction(kind: str, *, empty: Optional[float] = None, before: Optional[Call
             y = _each(p, x, kind)
         elif 0 in shape:
             y = p.empty(shape, x.dtype, [x])
+        elif count == 1:
+            y = p.reshape(_each(p, x, kind), shape)
         else:
             y = p.op("reduce", x=x, kind=kind, axes=chosen, y=p.empty(shape, x.dtype, [x]))
         return after(p, y) if after else y
@@ -61,7 +63,7 @@ def extremes(kind: str, of_truths: str, empty: float) -> Callable[..., Tensor]:
 
 
 def _each(p: Program, x: Tensor, kind: str) -> Tensor:
-    """Returns the reduction over no axes."""
+    """Returns the reduction over axes with one element."""
     if kind == "sum_squares":
         return elementwise.apply(p, x, "square")
     return elementwise.apply(p, x, "abs") if kind == "norm" else x

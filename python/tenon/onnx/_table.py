@@ -115,7 +115,7 @@ OPERATORS: Dict[str, Operator] = {
     "HannWindow": Operator(f.window(0.5, -0.5), INTEGERS, host=(0,)),
     "MelWeightMatrix": Operator(f.mel_weights, INTEGERS, host=(0, 1, 2, 3, 4)),
     "Mod": Operator(g.modulo, NUMBERS),
-    "Pow": Operator(g.power, NUMBERS),
+    "Pow": Operator(g.power, NUMBERS, either=(1,)),
     "STFT": Operator(f.stft, host=(1, 3)),
     # Activations
     "Celu": Operator(e.celu),
@@ -249,6 +249,7 @@ OPERATORS: Dict[str, Operator] = {
     # Made by _fusion.py
     "tenon.ConvAffine": Operator(i.conv_affine),
     "tenon.MatMulAdd": Operator(m.matmul_add),
+    "tenon.RootOfSquare": Operator(e.root_of_square),
     "tenon.ScaleShift": Operator(i.scale_shift),
 }
 # Handled by the model itself: their results need no operation.

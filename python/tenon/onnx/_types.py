@@ -1,4 +1,5 @@
 """Element types: names of ONNX, of Tenon and of NumPy."""
+import functools
 from typing import Any, FrozenSet, Optional
 
 import ml_dtypes
@@ -18,6 +19,8 @@ FLOATS: FrozenSet[str] = frozenset({"f64", "f32", "f16", "bf16"})
 BYTES: FrozenSet[str] = frozenset({"i8", "u8"})
 EVERY: FrozenSet[str] = frozenset(DTYPES)
 
+_ARRAY_TYPES = {name: np.dtype(helper.tensor_dtype_to_np_dtype(number)) for number, name in NAMES.items()}
+
 
 def number_name(number: int) -> str:
     """Returns ONNX's name of a type, for example "FLOAT"."""
@@ -36,9 +39,20 @@ def array_type(number: int) -> np.dtype:
     return helper.tensor_dtype_to_np_dtype(number)
 
 
+def array_type_of(name: str) -> np.dtype:
+    """Returns NumPy's type of a type of Tenon."""
+    return _ARRAY_TYPES[name]
+
+
+@functools.lru_cache(maxsize=None)
 def on_device(dtype: Any) -> Optional[str]:
     """Returns Tenon's name of a NumPy type; None if no tensor has it."""
     return NAMES.get(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
+def type_of(value: Any) -> Optional[str]:
+    """Returns Tenon's name of the type of an array or tensor."""
+    return value.dtype if isinstance(value, Tensor) else on_device(value.dtype)
 
 
 def download(tensor: Tensor) -> np.ndarray:

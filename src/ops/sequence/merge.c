@@ -108,6 +108,22 @@ static bool ends_before_activation(const merge_pair *p)
            !has_term(p, POST_SHIFT) && !has_term(p, POST_RESIDUAL);
 }
 
+/* Returns true if two views are the same elements in the same order; their shapes may differ if
+ * both are dense. */
+static bool is_reshaped(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return a->dtype == b->dtype && a->offset == b->offset && tn_tensor_dense(a) &&
+           tn_tensor_dense(b) && tenon_tensor_elements(a) == tenon_tensor_elements(b);
+}
+
+/* Returns true if the second step is an activation of a reshaped intermediate, which it writes to a
+ * dense result. */
+static bool is_activation_of_reshaped(const merge_pair *p)
+{
+    const tenon_tensor result = tn_sequence_view(p->second, only_output(p->second->plan));
+    return p->second->plan->operation == &tn_operation_activation && tn_tensor_dense(&result);
+}
+
 /* Returns true if the second step's operand is exactly what the first one writes, and nothing else
  * uses that intermediate except, if `in_place`, later steps after the second one has replaced it.
  */
@@ -119,10 +135,12 @@ static bool is_own_intermediate(const merge_pair *p, uint32_t input)
     if (memory == NULL || !tn_sequence_has(p->second, input))
         return false;
     const tenon_tensor read = tn_sequence_view(p->second, input);
-    if (read.memory.u.svm != memory || !tn_tensor_same_view(&written, &read))
+    if (read.memory.u.svm != memory ||
+        (!tn_tensor_same_view(&written, &read) &&
+         !(is_activation_of_reshaped(p) && is_reshaped(&written, &read))))
         return false;
     if (result.memory.kind == TENON_MEMORY_SEQUENCE && result.memory.u.svm == memory)
-        return tn_tensor_same_view(&written, &result);
+        return tn_tensor_same_view(&written, &result) || is_reshaped(&written, &result);
     return memory->name == NULL && memory->uses == 2;
 }
 
@@ -319,10 +337,15 @@ static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint
     if (!begin(&p) || (!take_activation(&p) && !take_sum(&p) && !take_term(&p)))
         return TENON_OK;
     const tenon_tensor result = tn_sequence_view(p.second, only_output(p.second->plan));
-    if (!tn_tensor_same_shape(&result, &p.views[p.output]) ||
-        result.dtype != p.views[p.output].dtype)
+    if (result.dtype != p.views[p.output].dtype)
         return TENON_OK;
-    p.views[p.output] = result;
+    if (tn_tensor_same_shape(&result, &p.views[p.output]))
+        p.views[p.output] = result;
+    else if (is_activation_of_reshaped(&p) && tn_tensor_dense(&p.views[p.output])) {
+        p.views[p.output].memory = result.memory;
+        p.views[p.output].offset = result.offset;
+    } else
+        return TENON_OK;
     TN_TRY(make_plan(&p, &plan));
     *is_merged = plan != NULL && merge_pair_with(caller, &p, plan);
     if (!*is_merged)

@@ -195,6 +195,23 @@ tn_work tn_depthwise_vectors(const conv_problem *p, double vectors, int32_t lane
  * after the other. */
 #define CHANNELS_EFFICIENCY 0.12
 
+/* Returns the elements that tiles copy one by one to local memory, which happens at strides
+ * above 2. The cost of the other copies is part of the efficiency. */
+static double copied_elements(const depthwise *w, const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    const conv_window *v = &p->window;
+    const depthwise_tile *t = &w->tile;
+    if (!uses_tile(w, values) || v->stride[2] <= 2)
+        return 0;
+    const double tiles =
+        (double)(p->n * channels_of(w) * v->out[0]) *
+        (double)(tn_ceil_div(v->out[1], t->rows) * tn_ceil_div(v->out[2], t->columns));
+    const double rows =
+        (double)((t->rows - 1) * v->stride[1] + (v->filter[1] - 1) * v->dilation[1] + 1);
+    return tiles * rows * (double)(t->pitch * w->members);
+}
+
 static tn_work conv_depthwise_work_of(const tenon_context *context, const depthwise *w,
                                       const int32_t *values)
 {
@@ -215,6 +232,7 @@ static tn_work conv_depthwise_work_of(const tenon_context *context, const depthw
     tn_work work = tn_depthwise_vectors(p, rows * vectors, values[VW], unrolled);
     work.multiply_adds *= w->members;
     work.bytes = tn_conv_bytes(p);
+    work.single_elements += copied_elements(w, values);
     if (along_channels)
         work.efficiency = CHANNELS_EFFICIENCY;
     return work;
