@@ -178,9 +178,11 @@ static tenon_checkpoint_writer *new_writer(const char *caller, const char *path,
 {
     char *text = NULL;
     size_t size = 0;
-    *status = path != NULL
-                  ? tn_header_write(caller, tensors, count, texts, text_count, &text, &size)
-                  : tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: path is NULL", caller);
+    if (path == NULL) {
+        *status = tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: path is NULL", caller);
+        return NULL;
+    }
+    *status = tn_header_write(caller, tensors, count, texts, text_count, &text, &size);
     if (*status != TENON_OK)
         return NULL;
     tenon_checkpoint_writer *made = calloc(1, sizeof *made);

@@ -128,7 +128,8 @@ TEST(devices_with_memory_of_their_own)
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         float value;
         memcpy(&value, file + size - BYTES + 4 * i, sizeof value);
-        assert_true(value == (float)(i % COLUMNS * ROWS + i / COLUMNS));
+        const int row = i / COLUMNS, number = i % COLUMNS * ROWS + row;
+        assert_true(value == (float)number);
     }
     /* Back, through a tensor with other elements. */
     assert_ok(tenon_tensor_fill(stream, &t, -1, NULL));
