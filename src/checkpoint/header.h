@@ -54,11 +54,11 @@ void tn_header_free(tn_header *header);
 const tn_file_tensor *tn_header_find(const tn_header *header, const char *name);
 
 /* Writes the JSON of a file with these tensors, padded to a multiple of 8 characters, and one spare
- * byte after it. The caller frees it. Larger elements come first, so that each tensor is aligned.
- * Fails for an invalid argument; tn_header_read of the text finds those that are left: names that
- * are used twice. */
+ * byte after it, to memory that the caller frees. Larger elements come first, so that each tensor
+ * is aligned. Fails for an invalid argument; tn_header_read of the text finds those that are left:
+ * names that are used twice. */
 tenon_status tn_header_write(const char *caller, const tenon_named_tensor *tensors, uint32_t count,
-                             const tenon_named_text *texts, uint32_t text_count, char **text,
+                             const tenon_named_text *texts, uint32_t text_count, char **out,
                              size_t *size);
 
 #endif

@@ -116,7 +116,7 @@ static tenon_status read_tensor(tn_json *json, const char *name, tn_header *head
 
 static tenon_status read_texts(tn_json *json, tn_header *header)
 {
-    if (header->texts != NULL)
+    if (header->text_capacity > 0)
         return tn_fail(json->invalid, "%s: %s: the header has a second \"__metadata__\"",
                        json->caller, json->path);
     /* Also without texts, to detect a second list. */

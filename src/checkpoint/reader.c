@@ -157,36 +157,50 @@ TENON_API const char *tenon_checkpoint_text(const tenon_checkpoint *checkpoint, 
     return NULL;
 }
 
-/* Finds a tensor of a type and rank that views support. */
-static tenon_status find(const char *caller, const tenon_checkpoint *checkpoint, const char *name,
-                         const tn_file_tensor **found)
+static tenon_status absent(const char *caller, const tenon_checkpoint *checkpoint, const char *name)
 {
-    *found = NULL;
-    if (checkpoint == NULL || name == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
-                       checkpoint == NULL ? "checkpoint" : "name");
-    *found = tn_header_find(&checkpoint->header, name);
-    if (*found == NULL)
-        return tn_fail(TENON_ERROR_FILE,
-                       "%s: %s has no tensor \"%.200s\"; it has %" PRIu32 " others", caller,
-                       checkpoint->path, name, checkpoint->header.count);
-    if ((*found)->rank > TENON_MAX_RANK)
+    return tn_fail(TENON_ERROR_FILE, "%s: %s has no tensor \"%.200s\"; it has %" PRIu32 " others",
+                   caller, checkpoint->path, name, checkpoint->header.count);
+}
+
+/* Fails unless views support the tensor's type and rank. */
+static tenon_status check_support(const char *caller, const tenon_checkpoint *checkpoint,
+                                  const tn_file_tensor *tensor)
+{
+    if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: tensor \"%.200s\" has %" PRIu32 " dimensions, must be at most %d",
-                       caller, checkpoint->path, name, (*found)->rank, TENON_MAX_RANK);
-    if ((*found)->type == NULL || (*found)->type->dtype == TENON_DTYPE_INVALID)
+                       caller, checkpoint->path, tensor->name, tensor->rank, TENON_MAX_RANK);
+    if (tensor->type == NULL || tensor->type->dtype == TENON_DTYPE_INVALID)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: tensor \"%.200s\" has the type %.40s, which tenon_dtype lacks",
-                       caller, checkpoint->path, name, (*found)->type_name);
+                       caller, checkpoint->path, tensor->name, tensor->type_name);
     return TENON_OK;
+}
+
+/* Returns NULL and sets the status if there is no such tensor, or views do not support it. */
+static const tn_file_tensor *find(const char *caller, const tenon_checkpoint *checkpoint,
+                                  const char *name, tenon_status *status)
+{
+    if (checkpoint == NULL || name == NULL) {
+        *status = tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
+                          checkpoint == NULL ? "checkpoint" : "name");
+        return NULL;
+    }
+    const tn_file_tensor *found = tn_header_find(&checkpoint->header, name);
+    *status =
+        found != NULL ? check_support(caller, checkpoint, found) : absent(caller, checkpoint, name);
+    return *status == TENON_OK ? found : NULL;
 }
 
 TENON_API tenon_status tenon_checkpoint_view(const tenon_checkpoint *checkpoint, const char *name,
                                              tenon_tensor *view)
 {
     static const char caller[] = "tenon_checkpoint_view";
-    const tn_file_tensor *found;
-    TN_TRY(find(caller, checkpoint, name, &found));
+    tenon_status status;
+    const tn_file_tensor *found = find(caller, checkpoint, name, &status);
+    if (found == NULL)
+        return status;
     if (view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: view is NULL", caller);
     const tenon_tensor made = tenon_tensor_view(found->type->dtype, found->rank, found->shape);
@@ -259,9 +273,7 @@ static tenon_status check(const char *caller, const tenon_checkpoint *checkpoint
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s.name is NULL", caller, argument);
         const tn_file_tensor *found = tn_header_find(&checkpoint->header, tensors[i].name);
         if (found == NULL)
-            return tn_fail(TENON_ERROR_FILE,
-                           "%s: %s has no tensor \"%.200s\"; it has %" PRIu32 " others", caller,
-                           checkpoint->path, tensors[i].name, checkpoint->header.count);
+            return absent(caller, checkpoint, tensors[i].name);
         if (!is_alike(found, &tensors[i].tensor, 0))
             return mismatch(caller, checkpoint, found, &tensors[i].tensor);
     }
@@ -301,8 +313,10 @@ static tenon_status read_tensor(const char *caller, tenon_stream *stream,
                                 const tenon_checkpoint *checkpoint, const char *name, int64_t start,
                                 const tenon_tensor *tensor)
 {
-    const tn_file_tensor *found;
-    TN_TRY(find(caller, checkpoint, name, &found));
+    tenon_status status;
+    const tn_file_tensor *found = find(caller, checkpoint, name, &status);
+    if (found == NULL)
+        return status;
     TN_TRY(tn_transfer_check(caller, stream, tensor, NULL));
     TN_TRY(tn_output_check(caller, "tensor", tensor));
     if (!is_alike(found, tensor, 1))
@@ -317,7 +331,7 @@ static tenon_status read_tensor(const char *caller, tenon_stream *stream,
     const uint64_t entry = whole > 0 ? (found->end - found->begin) / (uint64_t)whole : 0;
     file_range range = {caller, checkpoint,
                         checkpoint->data + found->begin + entry * (uint64_t)start};
-    const tenon_status status = tn_chunks_upload(caller, stream, tensor, fetch, &range);
+    status = tn_chunks_upload(caller, stream, tensor, fetch, &range);
     return status == TENON_OK || status == TENON_ERROR_FILE
                ? status
                : tn_fail_because(status, "%s: tensor \"%.200s\"", caller, name);

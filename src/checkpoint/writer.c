@@ -170,26 +170,29 @@ static tenon_status create(const char *caller, tenon_checkpoint_writer *writer, 
     return write_header(caller, writer, text, size);
 }
 
-static tenon_status writer_create(const char *caller, const char *path,
-                                  const tenon_named_tensor *tensors, uint32_t count,
-                                  const tenon_named_text *texts, uint32_t text_count,
-                                  tenon_checkpoint_writer **out)
+/* Returns NULL and sets the status on failure. */
+static tenon_checkpoint_writer *new_writer(const char *caller, const char *path,
+                                           const tenon_named_tensor *tensors, uint32_t count,
+                                           const tenon_named_text *texts, uint32_t text_count,
+                                           tenon_status *status)
 {
-    char *text;
-    size_t size;
-    if (path == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: path is NULL", caller);
-    TN_TRY(tn_header_write(caller, tensors, count, texts, text_count, &text, &size));
+    char *text = NULL;
+    size_t size = 0;
+    if (path == NULL) {
+        *status = tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: path is NULL", caller);
+        return NULL;
+    }
+    *status = tn_header_write(caller, tensors, count, texts, text_count, &text, &size);
+    if (*status != TENON_OK)
+        return NULL;
     tenon_checkpoint_writer *made = calloc(1, sizeof *made);
-    const tenon_status status = made != NULL
-                                    ? create(caller, made, path, text, size)
-                                    : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
+    *status = made != NULL ? create(caller, made, path, text, size)
+                           : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     free(text);
-    if (status == TENON_OK)
-        *out = made;
-    else
-        tenon_checkpoint_writer_destroy(made);
-    return status;
+    if (*status == TENON_OK)
+        return made;
+    tenon_checkpoint_writer_destroy(made);
+    return NULL;
 }
 
 TENON_API tenon_status tenon_checkpoint_writer_create(const char *path,
@@ -199,10 +202,11 @@ TENON_API tenon_status tenon_checkpoint_writer_create(const char *path,
                                                       tenon_checkpoint_writer **out)
 {
     static const char caller[] = "tenon_checkpoint_writer_create";
+    tenon_status status;
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
-    *out = NULL;
-    return writer_create(caller, path, tensors, count, texts, text_count, out);
+    *out = new_writer(caller, path, tensors, count, texts, text_count, &status);
+    return status;
 }
 
 TENON_API void tenon_checkpoint_writer_destroy(tenon_checkpoint_writer *writer)
@@ -424,10 +428,12 @@ TENON_API tenon_status tenon_checkpoint_save(tenon_stream *stream, const char *p
                                              const tenon_named_text *texts, uint32_t text_count)
 {
     static const char caller[] = "tenon_checkpoint_save";
-    tenon_checkpoint_writer *writer = NULL;
+    tenon_status status;
     TN_TRY(tn_stream_check(caller, stream));
-    TN_TRY(writer_create(caller, path, tensors, count, texts, text_count, &writer));
-    tenon_status status = TENON_OK;
+    tenon_checkpoint_writer *writer =
+        new_writer(caller, path, tensors, count, texts, text_count, &status);
+    if (writer == NULL)
+        return status;
     for (uint32_t i = 0; i < count && status == TENON_OK; i++)
         status = write_slice(caller, stream, writer, tensors[i].name, 0, &tensors[i].tensor);
     if (status == TENON_OK)

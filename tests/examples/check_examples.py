@@ -4,6 +4,8 @@
     check_examples.py NAME=PROGRAM …
 """
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ EXAMPLES = ROOT / "examples"
 PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 149  # except for the demo, which is a complete application
-ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn"}
+ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn", "resume"}
 SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"]}  # arguments for less work
 OUTPUT = {
     "product": r"\A4 5\n10 11\n\Z",
@@ -60,6 +62,53 @@ class Examples(unittest.TestCase):
         self.assertEqual((before.returncode, before.stderr), (0, ""))
         self.assertEqual(before.stdout, after.stdout)
 
+    def resume(self, path, *args):
+        done = run("resume", path, *args)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def end(self, path, number):
+        """Starts the example, sends a signal when it has saved its first checkpoint, and returns its output."""
+        with subprocess.Popen([PROGRAMS["resume"], path, "100000"], stdout=subprocess.PIPE, text=True) as process:
+            first = process.stdout.readline()
+            while not first.endswith("0\n") or "saved" not in first:
+                line = process.stdout.readline()
+                self.assertNotEqual(line, "", first)
+                first += line
+            process.send_signal(number)
+            rest = process.stdout.read()
+        self.assertEqual(process.returncode, 0 if number == signal.SIGTERM else -number)
+        return first + rest
+
+    def test_training_resumes_with_the_same_bits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "f")
+            step = lambda: int(re.search(rb'"step":"(\d+)"', path.read_bytes())[1])
+            # Ended by SIGTERM: saves the step it has reached.
+            self.assertRegex(self.end(path, signal.SIGTERM), r"(?s)\Asaved step 100\n.*saved step (\d+)\nstep \1  ")
+            reached = step()
+            self.assertLess(reached, 100000)
+            # Killed: the last checkpoint is whole.
+            self.assertRegex(self.end(path, signal.SIGKILL), rf"\Aresumed step {reached}\n")
+            steps = step() + 50
+            last = self.resume(path, steps).splitlines()[-1]
+            self.assertRegex(last, rf"\Astep {steps}  loss \d+\.\d+  bits [0-9a-f]{{16}}\Z")
+            self.assertEqual(os.listdir(folder), ["f"])
+            self.assertEqual(self.resume(Path(folder, "g"), steps).splitlines()[-1], last)
+
+    def test_resuming_refuses_other_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "f")
+            self.resume(path, 1)
+            whole = path.read_bytes()
+            for damaged, message in ((whole[:-1], "it is truncated"), (whole.replace(b'"b1"', b'"c1"'), '"b1"'),
+                                     (whole.replace(b'"step"', b'"stop"'), '"step"')):
+                path.write_bytes(damaged)
+                done = run("resume", path)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(message, done.stderr)
+                self.assertEqual(path.read_bytes(), damaged)
+
     def test_photo(self):
         self.needs("photo", "photo_reference")
         with tempfile.TemporaryDirectory() as folder:
@@ -83,8 +132,9 @@ class Examples(unittest.TestCase):
             self.assertRegex(done.stderr, "^photo: .*: .", words)
 
     def test_wrong_arguments_are_refused(self):
-        for name in ("alexnet", "dbn"):
-            for words in (["0"], ["3", "0"], ["2", "2", "2"]):
+        wrong = (["0"], ["3", "0"], ["2", "2", "2"])
+        for name, lists in (("alexnet", wrong), ("dbn", wrong), ("resume", ([], ["f", "0"], ["f", "1", "1"]))):
+            for words in lists:
                 done = run(name, *words)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), [name, *words])
                 self.assertIn(f"usage: {name}", done.stderr)

@@ -4,6 +4,8 @@
 
 #include "common/temporary.h"
 
+#include "checkpoint/chunks.h"
+
 #include <pthread.h>
 
 static const tenon_dtype types[] = {
@@ -112,6 +114,32 @@ TEST(tensors_larger_than_the_staging_buffer)
         check_round_trip(temporary_path(folder, "f"), TENON_DTYPE_F32, 3, shapes[i],
                          i == 0 ? TEST_COL : TEST_ROW, i == 0 ? TEST_PITCH : TEST_STRIDED, &random);
     temporary_remove(folder);
+}
+
+/* Counts the bytes of chunks, none of which is larger than the staging buffer. */
+static tenon_status count_chunk(void *user, void *buffer, uint64_t first, size_t size)
+{
+    uint64_t *count = user;
+    assert_non_null(buffer);
+    assert_true(size > 0 && size <= TENON_CHECKPOINT_STAGING);
+    assert_true(first == *count);
+    *count += size;
+    return TENON_OK;
+}
+
+TEST(chunks_fit_the_staging_buffer)
+{
+    static const int64_t shapes[][3] = {
+        {3, 3, 262147}, {2359297, 1, 1}, {1, 1, 2359297}, {1, 2, 1310725}, {1048576, 1, 2}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int layout = 0; layout < 2; layout++) {
+            tenon_tensor whole = test_dense(TENON_DTYPE_F32, 3, shapes[i], NULL);
+            const tenon_tensor t = layout == 0 ? whole : tenon_tensor_transpose(whole, 0, 2);
+            uint64_t count = 0;
+            assert_ok(tn_chunks_download("test", test_stream, &t, count_chunk, &count));
+            assert_true(count == (uint64_t)tenon_tensor_elements(&t) * 4);
+            tenon_tensor_destroy(&whole);
+        }
 }
 
 TEST(scalars_and_empty_tensors)
