@@ -192,7 +192,7 @@ def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
 
 def ratio_axis(axes: Any, values: List[float]) -> None:
     """Makes the x axis one of ratios, by powers of two."""
-    low, high = (math.floor(math.log2(min([0.5, *values]))), math.ceil(math.log2(max([2.0, *values]))))
+    low, high = (math.floor(math.log2(min([0.5, *values]) / 1.1)), math.ceil(math.log2(max([2.0, *values]))))
     step = max(1, math.ceil((high - low) / 7))
     ticks = [2.0 ** power for power in range(low, high + 1) if power % step == 0]
     axes.set_xscale("log", base=2)
