@@ -282,6 +282,7 @@ class Page(InFolder):
                      "interrupted or a case failed: regret", "nothing was measured", "no file has ceilings of the device",
                      "read 1 MiB again 100 GB/s (90 to 110)", "000000000000 (clean), gcc 12", "disturbed"):
             self.assertIn(said, self.text)
+        self.assertNotIn("write 10 GB/s", self.text, "the highest bandwidth of a level is its ceiling")
 
     def svg(self, name):
         return ElementTree.parse(self.svgs / f"{name}.svg").getroot()

@@ -103,6 +103,9 @@ def warnings(machines: List[Machine], left_out: List[str]) -> str:
     said = [f"Left out, because their individual measurements were not kept: {', '.join(left_out)}"] if left_out else []
     if unverified:
         said.append(f"{sum(f.unverified for f in unverified)} results were not verified, in: {', '.join(f.name for f in unverified)}")
+    disturbed = [f for f in files if f.disturbed]
+    if disturbed:
+        said.append(f"{sum(f.disturbed for f in disturbed)} cases were disturbed by other work, in: {', '.join(f.name for f in disturbed)}")
     said += [f"Emulated: {m.label}. Its speed says nothing about real devices of that kind" for m in machines if m.files[-1].emulated]
     incomplete = [f.name for f in files if not f.complete]
     if incomplete:

@@ -40,7 +40,7 @@ def rate(case: Case) -> Tuple[float, str]:
 def case_row(machine: Machine, file: ResultFile, case: Case) -> str:
     best, (speed, unit) = case.best_peer(), rate(case)
     part, ceiling = share(machine, case)
-    marks = ["not verified"] * (not case.verified) + ["disturbed"] * case.disturbed
+    marks = ["not verified"] * case.unverified + ["disturbed"] * case.disturbed
     return row([cell(machine.letter), cell(case.suite), cell(case.name), cell(case.dtype), cell(time_text(case.median), case.median),
                 cell(f"{time_text(case.low)} to {time_text(case.high)}"), number(speed or None, f"{{:.4g}} {unit}"),
                 number(case.ratio(best) if best else None, "{:.2f}"), cell(peer_name(best) if best else ""),
