@@ -49,7 +49,11 @@ def logarithmic(values: Iterable[float], room: float = 1.4) -> Tuple[float, floa
     return min(values) / room, max(values) * room
 
 
-def plain_ticks(axis: Any, text: Callable[[float], str] = lambda v: f"{v:,.0f}" if v >= 1 else f"{v:.6f}".rstrip("0")) -> None:
+def number_text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.6f}".rstrip("0")
+
+
+def plain_ticks(axis: Any, text: Callable[[float], str] = number_text) -> None:
     """Labels a logarithmic axis with numbers instead of powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     axis.set_major_locator(LogLocator(numticks=7))
@@ -149,7 +153,8 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
     for level in levels(machine):
         end = min(right, level.size / 1e6) if level.size else right
         axes.plot([left, end], [level.value] * 2, color=C["faint"], linewidth=1)
-        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if end < 30 * left else end, level.value, end < 30 * left)
+        is_short = end < 30 * left
+        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if is_short else end, level.value, is_short)
     for suite, cases in suites.items():
         points = [(c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s"
                    f"{share_text(machine, c)}")) for c in cases]
@@ -179,7 +184,8 @@ class Bar:
         return f"{self.machine.letter} {self.dtype} {peer_name(self.peer)}"
 
     def text(self, suite: str) -> str:
-        return (f"{self.machine.letter} {suite}: {self.label[len(self.machine.letter) + 1:]}: {self.mean:.2f} ({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
+        return (f"{self.machine.letter} {suite}: {self.dtype} {peer_name(self.peer)}: {self.mean:.2f} "
+                f"({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
                 f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}")
 
 
@@ -279,8 +285,8 @@ def latency(machines: List[Machine]) -> Optional[Chart]:
 
 def errors(machines: List[Machine]) -> Optional[Chart]:
     """The largest error over its bound, by the ratio to the fastest peer, of each verified case."""
-    drawn = [(m, [(c, best) for _, c in m.cases.values() for best in [c.best_peer()] if c.verified and best]) for m in machines]
-    drawn = [(m, cases) for m, cases in drawn if cases]
+    verified = [(m, [(c, c.best_peer() or "") for _, c in m.cases.values() if c.verified and c.best_peer()]) for m in machines]
+    drawn = [(m, cases) for m, cases in verified if cases]
     if not drawn:
         return None
     chart = Chart("accuracy", "Error over its bound, by the fastest peer's time over Tenon's", WIDTH, 4.4)

@@ -83,6 +83,10 @@ def heat_rows(suite: str, machines: List[Machine]) -> List[Tuple[str, List[Optio
     return list(found.items())
 
 
+def heat_cell(value: Optional[float]) -> str:
+    return "<td>" if value is None else f'<td class="n h{shade(value)}" data-v={value:.4g}>{value:.2f}'
+
+
 def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
     """Returns the heat map of a suite; empty if it has no peers."""
     rows = heat_rows(suite, machines)
@@ -91,7 +95,7 @@ def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
     shown = [i for i in range(len(machines)) if any(values[i] is not None for _, values in rows)]
     body = []
     for name, values in rows:
-        cells = ["<td>" if v is None else f'<td class="n h{shade(v)}" data-v={v:.4g}>{v:.2f}' for v in (values[i] for i in shown)]
+        cells = [heat_cell(values[i]) for i in shown]
         body.append(row([f"<th scope=row>{escape(name)}", *cells]))
     head = ["Case", *(machines[i].letter for i in shown)]
     return (f"<details{' open' if is_open else ''}><summary>{escape(suite)}, {len(rows)} cases</summary>"
@@ -101,7 +105,8 @@ def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
 def described(item: Any) -> str:
     """Returns an object of a file as text."""
     if isinstance(item, dict):
-        return ", ".join(f"{key.replace('_', ' ')} {described(value)}" for key, value in item.items() if value not in (None, "", [], {}))
+        pairs = [(key.replace("_", " "), value) for key, value in item.items() if value not in (None, "", [], {})]
+        return ", ".join(f"{key} {described(value)}" for key, value in pairs)
     return ", ".join(map(described, item)) if isinstance(item, list) else str(item)
 
 
