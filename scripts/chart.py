@@ -5,14 +5,10 @@ A bar is the geometric mean of a suite's ratios (the peer's time over Tenon's) f
 the worst case in all files. A bar whose individual measurements were not kept is marked. The caption names the machines and
 the versions of the peers.
 """
-import json
 import sys
-from pathlib import Path
 
-import performance
+from measures import ROOT, devices_of, files, found, newest, worst  # noqa: F401  (tests call `found`)
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "bench" / "results"
 CHART = ROOT / "docs" / "images" / "speed.svg"
 
 # The suites in the chart, with each peer's name in the result files and its label in the chart.
@@ -40,36 +36,6 @@ MARK = "*"
 INK, BAR, WORST = "#7d8590", "#388bfd", "#db6d28"
 
 
-def files():
-    """Returns (name, content) of the result files, the oldest first, without those of emulated devices."""
-    read = [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
-    return [(name, file) for name, file in read if not is_emulated(file)]
-
-
-def is_emulated(file):
-    """Returns whether a file was measured on a device whose properties were overridden (tests/common/imaginary_device.c)."""
-    return any(word.startswith("IMAGINARY_DEVICE=") for word in file.get("command", []))
-
-
-def found(suite, peer, of):
-    """Returns (name, file, measure) for each f32 comparison of a suite with a peer."""
-    return [(name, file, m) for name, file in of for m in performance.measures(file)
-            if (m["suite"], m["dtype"], m["peer"]) == (suite, "f32", peer)]
-
-
-def newest(suite, peer, of):
-    """Returns (file, measure) of the newest mean over the whole suite."""
-    whole = [(file, m) for _, file, m in found(suite, peer, of) if "mean" in m]
-    if not whole:
-        sys.exit(f"chart: bench/results has no mean of {suite} compared with {peer}")
-    return whole[-1]
-
-
-def worst(suite, peer, of):
-    """Returns the smallest ratio of all files."""
-    return min((m["least"] for _, _, m in found(suite, peer, of)), key=float)
-
-
 def bars(of=None):
     """Returns (group, peer, geometric mean, least, mark) of each bar, as strings from the files."""
     of = of or files()
@@ -87,8 +53,9 @@ def said(mean, least, mark):
 
 
 def place_of(file):
-    device = file["device"]
-    return device if isinstance(device, str) else f'{device["platform"]}, {device["name"]}'
+    if isinstance(file.get("device"), str):
+        return file["device"]
+    return "; ".join(f'{device["platform"]}, {device["name"]}' for device in devices_of(file))
 
 
 def day_of(file):

@@ -64,7 +64,7 @@ def read(path):
     """Reads a file; returns (device, [(type, {solver: nanoseconds})])."""
     try:
         file = json.loads(Path(path).read_text(encoding="utf-8"))
-        device = file["device"]
+        (device,) = file["devices"] if "devices" in file else [file["device"]]
         if not isinstance(device["kind"], str):
             raise TypeError("device.kind is not a string")
         if file.get("format") == "tenon tuning":

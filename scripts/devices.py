@@ -12,6 +12,8 @@ import re
 import sys
 from pathlib import Path
 
+from measures import devices_of
+
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = ROOT / "docs" / "devices.json"
 RUNS = ROOT / "docs" / "tested.json"
@@ -53,13 +55,13 @@ def written(path):
     if path.parent != ROOT / "bench" / "results" or not path.is_file():
         return None
     file = json.loads(path.read_text(encoding="utf-8"))
-    return file if isinstance(file.get("device"), dict) and file.get("results") else None
+    return file if file.get("results") and all(isinstance(device, dict) for device in devices_of(file)) else None
 
 
 def ran_on(row, path):
     """Returns whether tenon-bench wrote the file on the row's device; `name` is part of the device's name."""
     file = written(path)
-    return file is not None and row.get("name", "\n") in file["device"]["name"]
+    return file is not None and any(row.get("name", "\n") in d["name"] for d in devices_of(file))
 
 
 def targets(row):

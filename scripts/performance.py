@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
 
+A figure of the text follows `<!-- mean SUITE TYPE PEER -->`, the newest mean over a suite, `<!-- worst SUITE TYPE PEER -->`, the
+worst case in all files, or `<!-- column mean|worst|best NAME NUMBER [CELL] -->`, of a column of a file that is a table.
+
 The text between `<!-- table: NAME -->` and `<!-- end of the table -->` is generated from bench/results/NAME.json: a file
 written by `tenon-bench run --json` or `regret --json`, or a table together with its machine and method. With
 `<!-- table: NAME by case -->` it has a row for each case instead of each suite.
@@ -11,35 +14,43 @@ import re
 import shlex
 import statistics
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from measures import RESULTS, ROOT, column, devices_of, files, newest, of_column, worst
+
 DOCUMENT = ROOT / "docs" / "performance.md"
-RESULTS = ROOT / "bench" / "results"
 END = "<!-- end of the table -->\n"
 PLACE = re.compile(r"<!-- table: (\S+)( by case)? -->\n.*?" + re.escape(END), re.DOTALL)
 TABLE = re.compile(r"(?m)^\|.*\n")
+FIGURE = re.compile(r"(<!-- (?:(?P<kind>mean|worst) (?P<suite>\S+) (?P<dtype>\S+) (?P<peer>\S+)|"
+                    r"column (?P<of>mean|worst|best) (?P<file>\S+) (?P<number>\d+)(?: (?P<cell>\S+))?) -->)[\d.]+(?<!\.)")
 
 
 def where(file, conditions, columns, rows):
     """Returns a table with the device, date and command of a file that tenon-bench wrote."""
-    device, host = file["device"], file["host"]
+    host = file["host"]
+    places = "; ".join(f'{device["name"]} ({device["platform"]}, driver {device["driver"]})' for device in devices_of(file))
     conditions = f'Tenon {file["tenon"]}. {conditions}'
     if not file["complete"]:
         conditions += " The run was interrupted or a case failed."
     return {"recorded": file["date"][:10],
-            "device": f'{device["name"]} ({device["platform"]}, driver {device["driver"]}), '
-                      f'{host["processors"]} processors',
+            "device": f'{places}, {host["processors"]} processors',
             "conditions": conditions, "commands": [shlex.join(file["command"])],
             "columns": columns, "rows": rows}
+
+
+def with_device(file, columns, items, rows):
+    """Adds a column with the device to the rows of results or of a summary, if the file has several devices."""
+    if len(devices_of(file)) == 1:
+        return columns, rows
+    return ["Device", *columns], [[devices_of(file)[item["device"]]["name"], *row] for item, row in zip(items, rows)]
 
 
 def of_benchmark(file):
     """Returns the summary of a file of tenon-bench run as a table."""
     rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
              f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
-    return where(file, "Ratios: a peer's time over Tenon's.",
-                 ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"], rows)
+    columns = ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"]
+    return where(file, "Ratios: a peer's time over Tenon's.", *with_device(file, columns, file["summary"]["ratios"], rows))
 
 
 def of_cases(file):
@@ -50,7 +61,7 @@ def of_cases(file):
              *(f'{r["peers"][p]["ratio"]:.2f}' if p in r["peers"] else "" for p in peers)] for r in file["results"]]
     verified = all(r["verified"] for r in file["results"])
     return where(file, "Medians. Ratios: a peer's time over Tenon's." + (" Every result was verified." if verified else ""),
-                 ["Case", "Type", "µs", unit, *peers], rows)
+                 *with_device(file, ["Case", "Type", "µs", unit, *peers], file["results"], rows))
 
 
 def of_networks(file):
@@ -81,14 +92,6 @@ def of_regret(file):
     return where(file, "Ratios: the time of the selected solver over that of the best candidate.",
                  ["Suite", "Type", "Cases", "Fewest candidates", "Median", "95th percentile",
                   "Largest", "Case"], rows)
-
-
-def measures(file):
-    """Returns the comparisons in a file: suite, dtype, peer, least ratio, and the mean if it covers a whole suite."""
-    if "ratios" in file.get("summary", {}):
-        return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": f'{r["least"]:.2f}',
-                 "mean": f'{r["mean"]:.2f}'} for r in file["summary"]["ratios"] if file["complete"]]
-    return file.get("measures", [])
 
 
 def row(cells):
@@ -136,7 +139,18 @@ def filled(text):
         name, by_case = match[1], match[2] or ""
         return f"<!-- table: {name}{by_case} -->\n{table(name, read(name), bool(by_case))}{END}"
 
-    return PLACE.sub(place, text)
+    of = files()
+    return FIGURE.sub(lambda match: match[1] + figure(match, of), PLACE.sub(place, text))
+
+
+def figure(match, of):
+    """Returns the figure that belongs to a comment in the text."""
+    if match["kind"] == "mean":
+        return newest(match["suite"], match["peer"], of, match["dtype"])[1]["mean"]
+    if match["kind"] == "worst":
+        return worst(match["suite"], match["peer"], of, match["dtype"])
+    values = column(read(match["file"]), int(match["number"]), match["cell"])
+    return f'{of_column(match["of"], values):.2f}'
 
 
 def names(text):

@@ -297,6 +297,10 @@ class Commands(unittest.TestCase):
         self.assertRegex(out.getvalue(), r"gemm 16x16x16 +[\d.]+ +[\d.]+")
         self.assertRegex(out.getvalue(), r"conv 1x3x8x8 4x3x3 +[\d.]+ +[\d.]+")
 
+    def test_bench_reads_files_of_tenon_bench(self):
+        done = subprocess.run([sys.executable, "-m", "tenon.bench", "compare", "a.json", "b.json"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, "tenon-bench: a.json: No such file or directory\n"))
+
     def test_bench_computes_what_it_says(self):
         x, w = integers(40, 2, 3, 6, 6), integers(41, 4, 3, 3, 3)
         y = tenon.conv_forward(x, w, pad_begin=1, pad_end=1)

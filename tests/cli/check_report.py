@@ -282,6 +282,7 @@ class Page(InFolder):
                      "interrupted or a case failed: regret", "nothing was measured", "no file has ceilings of the device",
                      "read 1 MiB again 100 GB/s (90 to 110)", "000000000000 (clean), gcc 12", "disturbed"):
             self.assertIn(said, self.text)
+        self.assertNotIn("write 10 GB/s", self.text, "the highest bandwidth of a level is its ceiling")
 
     def svg(self, name):
         return ElementTree.parse(self.svgs / f"{name}.svg").getroot()
@@ -360,6 +361,34 @@ class Page(InFolder):
                 self.assertEqual((done.returncode, done.stderr), (0, ""), name)
                 found = re.findall(r'<section id="(\w+)">', page.read_text(encoding="utf-8"))
                 self.assertEqual(found, SECTIONS)
+
+
+class Workflow(InFolder):
+    PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+    def test_the_example_for_ci_is_valid(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("Python has no yaml module")
+        (block,) = re.findall(r"(?ms)^```yaml\n(.*?)^```$", self.PAGE)
+        job = yaml.safe_load(block)["jobs"]["compare"]
+        self.assertTrue(all(("uses" in step) != ("run" in step) for step in job["steps"]))
+        script = "\n".join(step["run"] for step in job["steps"] if "run" in step)
+        done = subprocess.run(["bash", "-n", "-c", re.sub(r"\$\{\{.*?\}\}", "x", script)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if PROGRAM is not None:
+            text = subprocess.run([PROGRAM, "help"], capture_output=True, text=True, check=True).stdout
+            for option in re.findall(r"--[a-z-]+", job["env"]["CASES"]):
+                self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
+        path = self.file("base", run_file([result("gemm", "a", 1.0, {"onednn": 1.0})]))
+        shutil.copy(path, self.folder / "new.json")
+        for verb in ("compare", "report"):
+            (words,) = re.findall(rf"tenon-bench {verb} ([^>\n]*)", script)
+            if verb == "compare" or DRAWS is not None:
+                done = subprocess.run([DRAWS or sys.executable, "-B", str(FOLDER), verb, *words.split()], cwd=self.folder,
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 PROBE = """<script>(() => {

@@ -6,6 +6,7 @@ DEVICE = {"name": "pthread-skylake-avx512-Card 7", "vendor": "v", "platform": "P
           "version": "OpenCL 3.0", "driver": "3.1", "compute_units": 2, "vector_width_f32": 16, "kind": "cpu_16", "cache": 1 << 25}
 LIMITS = [("read", "bandwidth", 20.0, "GB/s", {"level": "memory", "window": 1 << 30}),
           ("read 1 MiB again", "bandwidth", 100.0, "GB/s", {"level": "L2", "window": 1 << 20}),
+          ("write", "bandwidth", 10.0, "GB/s", {"level": "memory", "window": 1 << 30}),
           ("multiply-add f32", "vector", 400.0, "GFLOP/s", {"dtype": "f32"}), ("a launch", "launch", 4.0, "us", {})]
 
 

@@ -49,7 +49,11 @@ def logarithmic(values: Iterable[float], room: float = 1.4) -> Tuple[float, floa
     return min(values) / room, max(values) * room
 
 
-def plain_ticks(axis: Any, text: Callable[[float], str] = lambda v: f"{v:,.0f}" if v >= 1 else f"{v:.6f}".rstrip("0")) -> None:
+def number_text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.6f}".rstrip("0")
+
+
+def plain_ticks(axis: Any, text: Callable[[float], str] = number_text) -> None:
     """Labels a logarithmic axis with numbers instead of powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     axis.set_major_locator(LogLocator(numticks=7))
@@ -76,9 +80,9 @@ def share_text(machine: Machine, case: Case) -> str:
     return f"; {100 * part:.0f} % of the attainable, limited by {name}" if part is not None else ""
 
 
-def draw_ceiling(axes: Any, text: str, x: float, y: float, slope: bool = False) -> None:
-    """Writes the name of a ceiling just above a point of its line."""
-    axes.text(x, y * 1.04, text, fontsize=7, color=C["faint"], ha="left" if slope else "right", va="bottom", zorder=5,
+def draw_ceiling(axes: Any, text: str, x: float, y: float, is_left: bool = False, slope: bool = False) -> None:
+    """Writes the name of a ceiling just above a point of its line, which is the name's left or right end."""
+    axes.text(x, y * 1.04, text, fontsize=7, color=C["faint"], ha="left" if is_left else "right", va="bottom", zorder=5,
               rotation_mode="anchor", rotation=math.degrees(math.atan2(y, x)) if slope else 0, transform_rotates_text=slope,
               bbox={"facecolor": C["page"], "edgecolor": "none", "pad": 0.4, "alpha": 0.75})
 
@@ -97,7 +101,7 @@ def roofs(machine: Machine, axes: Any, types: Iterable[str]) -> None:
         axes.plot([left, end], [left * level.value, top], color=C["faint"], linewidth=1)
         x = max(left, bottom / level.value) * 1.15
         if x < right:
-            draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", x, x * level.value, True)
+            draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", x, x * level.value, True, True)
     for peak in peaks:
         start = peak.value / levels(machine)[-1].value if levels(machine) else left
         axes.plot([start, right], [peak.value] * 2, color=C["faint"], linewidth=1)
@@ -112,10 +116,12 @@ def roofline(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
         return None
     chart = Chart(f"roofline-{machine.letter}", f"Roofline of {machine.label}", WIDTH, 4.6)
     axes = chart.axes
-    axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GFLOP/s",
-             xlim=logarithmic(c.flops / c.bytes for c in drawn))
     types = {c.dtype for c in drawn}
     tops = [c.value for c in machine.ceilings if c.dtype in types]
+    left, right = logarithmic(c.flops / c.bytes for c in drawn)
+    if tops and levels(machine):
+        left = min(left, 0.1 * max(tops) / levels(machine)[-1].value)  # a part of every slope is visible, with its name
+    axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GFLOP/s", xlim=(left, right))
     axes.set_ylim(logarithmic([*(c.flops / c.median for c in drawn), *tops], 1.6))
     roofs(machine, axes, types)
     for suite, cases in suites.items():
@@ -139,13 +145,16 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
         return None
     chart = Chart(f"memory-{machine.letter}", f"Bandwidth of {machine.label}", WIDTH, 4.6)
     axes = chart.axes
-    axes.set(xscale="log", yscale="log", xlabel="MB moved", ylabel="GB/s", xlim=logarithmic(c.bytes / 1e6 for c in drawn))
+    sizes = [level.size for level in levels(machine) if level.size]
+    axes.set(xscale="log", yscale="log", xlabel="MB moved", ylabel="GB/s",
+             xlim=logarithmic(size / 1e6 for size in [*(c.bytes for c in drawn), *sizes]))
     axes.set_ylim(logarithmic([*(c.bytes / c.median for c in drawn), *(level.value for level in levels(machine))]))
     left, right = axes.get_xlim()
     for level in levels(machine):
         end = min(right, level.size / 1e6) if level.size else right
         axes.plot([left, end], [level.value] * 2, color=C["faint"], linewidth=1)
-        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", end, level.value)
+        is_short = end < 30 * left
+        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if is_short else end, level.value, is_short)
     for suite, cases in suites.items():
         points = [(c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s"
                    f"{share_text(machine, c)}")) for c in cases]
@@ -175,7 +184,8 @@ class Bar:
         return f"{self.machine.letter} {self.dtype} {peer_name(self.peer)}"
 
     def text(self, suite: str) -> str:
-        return (f"{self.machine.letter} {suite}: {self.label[len(self.machine.letter) + 1:]}: {self.mean:.2f} ({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
+        return (f"{self.machine.letter} {suite}: {self.dtype} {peer_name(self.peer)}: {self.mean:.2f} "
+                f"({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
                 f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}")
 
 
@@ -192,7 +202,7 @@ def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
 
 def ratio_axis(axes: Any, values: List[float]) -> None:
     """Makes the x axis one of ratios, by powers of two."""
-    low, high = (math.floor(math.log2(min([0.5, *values]))), math.ceil(math.log2(max([2.0, *values]))))
+    low, high = (math.floor(math.log2(min([0.5, *values]) / 1.1)), math.ceil(math.log2(max([2.0, *values]))))
     step = max(1, math.ceil((high - low) / 7))
     ticks = [2.0 ** power for power in range(low, high + 1) if power % step == 0]
     axes.set_xscale("log", base=2)
@@ -275,8 +285,8 @@ def latency(machines: List[Machine]) -> Optional[Chart]:
 
 def errors(machines: List[Machine]) -> Optional[Chart]:
     """The largest error over its bound, by the ratio to the fastest peer, of each verified case."""
-    drawn = [(m, [(c, best) for _, c in m.cases.values() for best in [c.best_peer()] if c.verified and best]) for m in machines]
-    drawn = [(m, cases) for m, cases in drawn if cases]
+    verified = [(m, [(c, c.best_peer() or "") for _, c in m.cases.values() if c.verified and c.best_peer()]) for m in machines]
+    drawn = [(m, cases) for m, cases in verified if cases]
     if not drawn:
         return None
     chart = Chart("accuracy", "Error over its bound, by the fastest peer's time over Tenon's", WIDTH, 4.4)

@@ -76,9 +76,9 @@ def other_machine(a: ResultFile, b: ResultFile) -> List[str]:
 
 
 def flat(item: Any, name: str) -> Dict[str, str]:
-    """Returns the members of an object by their path."""
+    """Returns the members of an object by their path, without lists."""
     if not isinstance(item, dict):
-        return {name: item if isinstance(item, str) else json.dumps(item)}
+        return {} if isinstance(item, list) else {name: item if isinstance(item, str) else json.dumps(item)}
     return {path: text for key, value in item.items() for path, text in flat(value, f"{name} {key}").items()}
 
 

@@ -42,9 +42,12 @@ class Machine:
 
 
 def limits_of(file: ResultFile) -> List[Ceiling]:
-    """Returns the measured limits in a file of `tenon-bench ceilings`, or of a run that contains them."""
-    return [ceiling for limit in file.limits if limit["value"] > 0 and limit.get("verified") is not False
-            for ceiling in [limit_of(limit)] if ceiling]
+    """Returns the measured limits in a file of `tenon-bench ceilings`, or of a run that contains them: those of arithmetic, and
+    the highest bandwidth of each memory level (reading, writing and copying are measured)."""
+    found = [ceiling for limit in file.limits if limit["value"] > 0 and limit.get("verified") is not False
+             for ceiling in [limit_of(limit)] if ceiling]
+    best = {c.size: c for c in sorted(found, key=lambda c: c.value) if not c.dtype}
+    return [c for c in found if c.dtype or best[c.size] is c]
 
 
 def limit_of(limit: Dict[str, Any]) -> Optional[Ceiling]:

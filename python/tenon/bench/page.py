@@ -10,11 +10,43 @@ from .results import ResultFile
 from .svg import Chart, variables
 
 HERE = Path(__file__).resolve().parent
-# Colors of the heat map, from blue where Tenon is slower to orange where it is faster; lightness rises and falls with the ratio,
-# so that it can be read in gray. Each has the color of its text.
-HEAT = {-5: ("#1f4e8c", "#fff"), -4: ("#3a6fb0", "#fff"), -3: ("#6796c9", "#000"), -2: ("#9bbbdf", "#000"), -1: ("#cddcee", "#000"),
-        0: ("#f3f1ec", "#000"), 1: ("#fbe1bd", "#000"), 2: ("#f6c27c", "#000"), 3: ("#e59a3c", "#000"), 4: ("#c4700f", "#fff"),
-        5: ("#8c4a00", "#fff")}
+# Colors of the heat map, from blue where Tenon is slower to orange where it is faster, with the color of their text.
+HEAT = {-5: ("#1f4e8c", "#fff"), -4: ("#3a6fb0", "#fff"), -3: ("#6796c9", "#000"), -2: ("#9bbbdf", "#000"),
+        -1: ("#cddcee", "#000"), 0: ("#f3f1ec", "#000"), 1: ("#fbe1bd", "#000"), 2: ("#f6c27c", "#000"),
+        3: ("#e59a3c", "#000"), 4: ("#c4700f", "#fff"), 5: ("#8c4a00", "#fff")}
+
+# The sections: heading, name in the navigation, text, and what is said instead of an empty section.
+TEXTS = {
+    "machines": ("Machines", "Machines", "Each has a letter, which the figures use.", ""),
+    "speed": ("Compared with other libraries", "Speed",
+              "The peer's time divided by Tenon's, measured alternately in one run: above 1, Tenon is faster. Bars are geometric "
+              "means over the cases of a suite, lines their 95 % intervals from those of the times; marks are the worst cases. A "
+              "letter is a machine.", "None of the files has peers."),
+    "roofline": ("Rooflines", "Rooflines",
+                 "How fast each case is, and how fast the device's ceilings allow it to be. Cases above a memory slope find their "
+                 "data in a cache; Winograd's method needs fewer operations than are counted.", "None of the files has rates."),
+    "heat": ("Heat map", "Heat map",
+             "The time of the fastest peer over Tenon's, by case and machine. Blue: Tenon is slower; orange: it is faster. Sort a "
+             "column to find the worst cases.", "None of the files has peers."),
+    "start": ("Cold and warm start", "Start",
+              "What a process pays before and at its first call, and what one call costs that does not wait in a queue.",
+              "None of the files has latencies."),
+    "errors": ("Errors and speed", "Errors",
+               "The largest error over its derived bound, beside the speed: a fast case must not be an inaccurate one.",
+               "None of the files has verified cases with peers."),
+    "selection": ("Selection", "Selection", "How close the solver that Tenon selects is to the best candidate.",
+                  "There is no file of tenon-bench regret."),
+    "predictions": ("Predictions", "Predictions",
+                    "Estimates of the device model: <strong>nothing was measured</strong>. The last columns compare them with "
+                    "measurements on a device of the same kind.", "There is no file of tenon-bench predict."),
+    "tables": ("All cases", "All cases",
+               "The newest measurement of each case. The filter at the top applies here, too; columns are sorted by their headings.",
+               ""),
+    "reproduce": ("Files and commands", "Files",
+                  "Each file with the command that wrote it. Peers must be installed in the versions named here.", ""),
+}
+NO_START = (" None of the files has the suite start: tenon-bench run --suite start --json start.json measures it; with an empty "
+            "folder as TENON_CACHE_DIR, a cold start.")
 
 Figure = Tuple[Chart, str, List[ResultFile]]  # with its caption, and the files that it shows
 
@@ -52,7 +84,8 @@ def rooflines(machines: List[Machine]) -> List[Figure]:
     made, order = [], charts.suites_of(machines)
     for m in machines:
         said = f"Ceilings: {m.source}."
-        both = ((charts.roofline(m, order), "Cases with arithmetic. "), (charts.memory(m, order), "Cases that only move data. "))
+        both = ((charts.roofline(m, order), "Cases with arithmetic. "),
+                (charts.memory(m, order), "Cases that only move data. "))
         made += [(chart, text + said, used([m])) for chart, text in both if chart]
     return made
 
@@ -65,10 +98,10 @@ def all_bars(machines: List[Machine]) -> List[Figure]:
 
 
 def starts(machines: List[Machine]) -> List[Figure]:
-    made = [(charts.start(m), f"The suite start on {m.label}; in brackets the state of the store, if the file has it. Lines: 95 % intervals.",
-             used([m], "start")) for m in machines]
-    made.append((charts.latency(machines), "Warm: each case as one call and the wait for it, and back to back. Above the line, "
-                 "waiting takes the difference.", used(machines)))
+    made = [(charts.start(m), f"The suite start on {m.label}; in brackets the state of the store, if the file has it. Lines: "
+             "95 % intervals.", used([m], "start")) for m in machines]
+    made.append((charts.latency(machines), "Warm: each case as one call and the wait for it, and back to back. Above the "
+                 "line, waiting takes the difference.", used(machines)))
     return [(chart, caption, files) for chart, caption, files in made if chart]
 
 
@@ -77,10 +110,10 @@ def other_figures(machines: List[Machine]) -> Tuple[List[Figure], List[Figure]]:
     accuracy = charts.errors(machines)
     regrets = [(m, f) for m in machines for f in m.files if f.kind == "regret"]
     selection = charts.regret(regrets)
-    return ([(accuracy, "Verified cases with a peer: at the bottom the exact ones, at 1 the bound; to the right, Tenon is faster.",
-              used(machines))] if accuracy else [],
-            [(selection, "The cases of tenon-bench regret, sorted; 1: the best candidate was selected.", [f for _, f in regrets])]
-            if selection else [])
+    errors = "Verified cases with a peer: at the bottom the exact ones, at 1 the bound; to the right, Tenon is faster."
+    sorted_cases = "The cases of tenon-bench regret, sorted; 1: the best candidate was selected."
+    return ([(accuracy, errors, used(machines))] if accuracy else [],
+            [(selection, sorted_cases, [f for _, f in regrets])] if selection else [])
 
 
 def heat_charts(machines: List[Machine]) -> List[Chart]:
@@ -89,8 +122,9 @@ def heat_charts(machines: List[Machine]) -> List[Chart]:
     return [charts.heat_map(suite, machines, of_suite, lambda v: HEAT[tables.shade(v)]) for suite, of_suite in rows if of_suite]
 
 
-def section(name: str, title: str, text: str, body: str, absent: str) -> str:
-    return f'<section id="{name}"><h2>{title}</h2><p>{text}</p>{body or f"<p class=warn>{absent}</p>"}</section>'
+def section(name: str, body: str, note: str = "") -> str:
+    title, _, text, absent = TEXTS[name]
+    return f'<section id="{name}"><h2>{title}</h2><p>{text}{note}</p>{body or f"<p class=warn>{absent}</p>"}</section>'
 
 
 def grid(figures: List[Figure]) -> str:
@@ -99,62 +133,46 @@ def grid(figures: List[Figure]) -> str:
 
 def warnings(machines: List[Machine], left_out: List[str]) -> str:
     files = [f for m in machines for f in m.files]
-    unverified = [f for f in files if f.kind == "run" and f.unverified]
     said = [f"Left out, because their individual measurements were not kept: {', '.join(left_out)}"] if left_out else []
-    if unverified:
-        said.append(f"{sum(f.unverified for f in unverified)} results were not verified, in: {', '.join(f.name for f in unverified)}")
-    said += [f"Emulated: {m.label}. Its speed says nothing about real devices of that kind" for m in machines if m.files[-1].emulated]
+    unverified = {f.name: f.unverified for f in files if f.kind == "run" and f.unverified}
+    disturbed = {f.name: f.disturbed for f in files if f.disturbed}
+    for some, text in ((unverified, "results were not verified"), (disturbed, "cases were disturbed by other work")):
+        if some:
+            said.append(f"{sum(some.values())} {text}, in: {', '.join(some)}")
+    said += [f"Emulated: {m.label}. Its speed says nothing about real devices of that kind" for m in machines
+             if m.files[-1].emulated]
     incomplete = [f.name for f in files if not f.complete]
     if incomplete:
         said.append(f"Incomplete, because a run was interrupted or a case failed: {', '.join(incomplete)}")
     return f'<ul class=warn>{"".join(f"<li>{escape(text)}" for text in said)}</ul>' if said else ""
 
 
-def sections(machines: List[Machine], left_out: List[str]) -> Tuple[List[str], List[Chart]]:
+def sections(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Chart]]:
     """Returns the sections of the page, and its figures."""
     bars, roofs, warm = all_bars(machines), rooflines(machines), starts(machines)
     accuracy, selection = other_figures(machines)
-    heat = "".join(tables.heat(suite, machines, i == 0) for i, suite in enumerate(charts.suites_of(machines)))
-    predicted = tables.predictions(machines)
     started = any(c.suite == "start" for m in machines for _, c in m.cases.values())
-    cold = "" if started else "None of the files has the suite start: tenon-bench run --suite start --json start.json measures it; with an empty folder as TENON_CACHE_DIR, a cold start. "
-    made = [
-        section("machines", "Machines", "Each has a letter, which the figures use.", warnings(machines, left_out)
-                + f"<div class=cards>{tables.machine_rows(machines)}</div>", ""),
-        section("speed", "Compared with other libraries", "The peer's time divided by Tenon's, measured alternately in one run: above "
-                "1, Tenon is faster. Bars are geometric means over the cases of a suite, lines their 95 % intervals from those of "
-                "the times; marks are the worst cases. A letter is a machine.", grid(bars) + tables.means(machines) if bars else "", "None of the files has peers."),
-        section("roofline", "Rooflines", "How fast each case is, and how fast the device's ceilings allow it to be. Cases above a "
-                "memory slope find their data in a cache; Winograd's method needs fewer operations than are counted.", grid(roofs),
-                "None of the files has rates."),
-        section("heat", "Heat map", "The time of the fastest peer over Tenon's, by case and machine. Blue: Tenon is slower; orange: "
-                "it is faster. Sort a column to find the worst cases.", heat, "None of the files has peers."),
-        section("start", "Cold and warm start", cold + "What a process pays before and at its first call, and what one call costs "
-                "that does not wait in a queue.", grid(warm), "None of the files has latencies."),
-        section("errors", "Errors and speed", "The largest error over its derived bound, beside the speed: a fast case must not be an "
-                "inaccurate one.", grid(accuracy), "None of the files has verified cases with peers."),
-        section("selection", "Selection", "How close the solver that Tenon selects is to the best candidate.", grid(selection),
-                "There is no file of tenon-bench regret."),
-        section("predictions", "Predictions", "Estimates of the device model: <strong>nothing was measured</strong>. The last columns "
-                "compare them with measurements on a device of the same kind.", predicted, "There is no file of tenon-bench predict."),
-        section("tables", "All cases", "The newest measurement of each case. The filter at the top applies here, too; columns are "
-                "sorted by their headings.", tables.cases(machines), ""),
-        section("reproduce", "Files and commands", "Each file with the command that wrote it. Peers must be installed in the versions "
-                "named here.", tables.files(machines), ""),
-    ]
-    return made, [chart for chart, _, _ in bars + roofs + warm + accuracy + selection]
-
-
-TITLES = (("machines", "Machines"), ("speed", "Speed"), ("roofline", "Rooflines"), ("heat", "Heat map"), ("start", "Start"),
-          ("errors", "Errors"), ("selection", "Selection"), ("predictions", "Predictions"), ("tables", "All cases"),
-          ("reproduce", "Files"))
+    bodies = {
+        "machines": warnings(machines, left_out) + f"<div class=cards>{tables.machine_rows(machines)}</div>",
+        "speed": grid(bars) + tables.means(machines) if bars else "",
+        "roofline": grid(roofs),
+        "heat": "".join(tables.heat(suite, machines, i == 0) for i, suite in enumerate(charts.suites_of(machines))),
+        "start": grid(warm),
+        "errors": grid(accuracy),
+        "selection": grid(selection),
+        "predictions": tables.predictions(machines),
+        "tables": tables.cases(machines),
+        "reproduce": tables.files(machines),
+    }
+    made = [section(name, body, NO_START if name == "start" and not started else "") for name, body in bodies.items()]
+    return "".join(made), [chart for chart, _, _ in bars + roofs + warm + accuracy + selection]
 
 
 def page(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Chart]]:
     """Returns the text of the page, and its figures."""
     made, drawn = sections(machines, left_out)
     count, files = sum(len(m.cases) for m in machines), sum(len(m.files) for m in machines)
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in TITLES)
+    links = "".join(f'<a href="#{name}">{short}</a>' for name, (_, short, _, _) in TEXTS.items())
     letters = "".join(f"<option>{m.letter}" for m in machines)
     text = ("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>"
             f"<title>Tenon: benchmarks</title><link rel=icon href='data:,'><style>{style()}</style><header><h1>Tenon: benchmarks</h1>"
@@ -163,5 +181,5 @@ def page(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Chart]
             f"<select id=machine aria-label=Machine><option value=''>All machines{letters}</select>"
             "<span id=count class=count></span><select id=theme aria-label=Colors><option value=''>Colors of the system"
             "<option value=light>Light<option value=dark>Dark</select></div>"
-            f"<main>{''.join(made)}</main><script>{(HERE / 'page.js').read_text(encoding='utf-8')}</script></html>\n")
+            f"<main>{made}</main><script>{(HERE / 'page.js').read_text(encoding='utf-8')}</script></html>\n")
     return text, drawn

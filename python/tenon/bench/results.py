@@ -49,6 +49,11 @@ class Case:
         return bool(self.raw.get("load", {}).get("disturbed", False))
 
     @property
+    def unverified(self) -> bool:
+        """Whether a result was not verified; the cases of start, which have no rate, compute none or repeat one."""
+        return not self.verified and bool(self.flops or self.bytes)
+
+    @property
     def key(self) -> Tuple[str, str, str]:
         return self.suite, self.name, self.dtype
 
@@ -119,7 +124,7 @@ class ResultFile:
 
     @property
     def unverified(self) -> int:
-        return sum(not case.verified for case in self.cases)
+        return sum(case.unverified for case in self.cases)
 
     @property
     def disturbed(self) -> int:

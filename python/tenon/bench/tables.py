@@ -40,7 +40,7 @@ def rate(case: Case) -> Tuple[float, str]:
 def case_row(machine: Machine, file: ResultFile, case: Case) -> str:
     best, (speed, unit) = case.best_peer(), rate(case)
     part, ceiling = share(machine, case)
-    marks = ["not verified"] * (not case.verified) + ["disturbed"] * case.disturbed
+    marks = ["not verified"] * case.unverified + ["disturbed"] * case.disturbed
     return row([cell(machine.letter), cell(case.suite), cell(case.name), cell(case.dtype), cell(time_text(case.median), case.median),
                 cell(f"{time_text(case.low)} to {time_text(case.high)}"), number(speed or None, f"{{:.4g}} {unit}"),
                 number(case.ratio(best) if best else None, "{:.2f}"), cell(peer_name(best) if best else ""),
@@ -83,6 +83,10 @@ def heat_rows(suite: str, machines: List[Machine]) -> List[Tuple[str, List[Optio
     return list(found.items())
 
 
+def heat_cell(value: Optional[float]) -> str:
+    return "<td>" if value is None else f'<td class="n h{shade(value)}" data-v={value:.4g}>{value:.2f}'
+
+
 def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
     """Returns the heat map of a suite; empty if it has no peers."""
     rows = heat_rows(suite, machines)
@@ -91,7 +95,7 @@ def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
     shown = [i for i in range(len(machines)) if any(values[i] is not None for _, values in rows)]
     body = []
     for name, values in rows:
-        cells = ["<td>" if v is None else f'<td class="n h{shade(v)}" data-v={v:.4g}>{v:.2f}' for v in (values[i] for i in shown)]
+        cells = [heat_cell(values[i]) for i in shown]
         body.append(row([f"<th scope=row>{escape(name)}", *cells]))
     head = ["Case", *(machines[i].letter for i in shown)]
     return (f"<details{' open' if is_open else ''}><summary>{escape(suite)}, {len(rows)} cases</summary>"
@@ -101,7 +105,8 @@ def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
 def described(item: Any) -> str:
     """Returns an object of a file as text."""
     if isinstance(item, dict):
-        return ", ".join(f"{key.replace('_', ' ')} {described(value)}" for key, value in item.items() if value not in (None, "", [], {}))
+        pairs = [(key.replace("_", " "), value) for key, value in item.items() if value not in (None, "", [], {})]
+        return ", ".join(f"{key} {described(value)}" for key, value in pairs)
     return ", ".join(map(described, item)) if isinstance(item, list) else str(item)
 
 

@@ -1,0 +1,69 @@
+"""The comparisons of suites with peers in bench/results/: the newest mean and the worst case, for the chart and the pages."""
+import json
+import math
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+
+
+def is_emulated(file):
+    """Returns whether a file was measured on a device whose properties were overridden (tests/common/imaginary_device.c)."""
+    return any(word.startswith("IMAGINARY_DEVICE=") for word in file.get("command", []))
+
+
+def files():
+    """Returns (name, content) of the result files, the oldest first, without those of emulated devices and of predictions."""
+    read = [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
+    return [(name, file) for name, file in read if not is_emulated(file) and not file.get("predicted")]
+
+
+def devices_of(file):
+    """Returns the devices of a file that tenon-bench wrote: several since version 3 of the format."""
+    return file.get("devices") or [file["device"]]
+
+
+def measures(file):
+    """Returns the comparisons in a file: suite, dtype, peer, least ratio, and the mean if it covers a whole suite."""
+    if "ratios" in file.get("summary", {}):
+        return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": f'{r["least"]:.2f}',
+                 "mean": f'{r["mean"]:.2f}'} for r in file["summary"]["ratios"] if file["complete"]]
+    return file.get("measures", [])
+
+
+def found(suite, peer, of, dtype="f32"):
+    """Returns (name, file, measure) for each comparison of a suite and type with a peer."""
+    return [(name, file, m) for name, file in of for m in measures(file)
+            if (m["suite"], m["dtype"], m["peer"]) == (suite, dtype, peer)]
+
+
+def newest(suite, peer, of, dtype="f32"):
+    """Returns (file, measure) of the newest mean over the whole suite."""
+    whole = [(file, m) for _, file, m in found(suite, peer, of, dtype) if "mean" in m]
+    if not whole:
+        sys.exit(f"bench/results has no mean of {suite} {dtype} compared with {peer}")
+    return whole[-1]
+
+
+def worst(suite, peer, of, dtype="f32"):
+    """Returns the smallest ratio of all files."""
+    least = [m["least"] for _, _, m in found(suite, peer, of, dtype)]
+    if not least:
+        sys.exit(f"bench/results has no comparison of {suite} {dtype} with {peer}")
+    return min(least, key=float)
+
+
+def column(file, number, cell):
+    """Returns the numbers in a column, from 1, of a file that is a table: of the rows that have the cell, or of all."""
+    rows = [row for row in file["rows"] if cell is None or cell in row]
+    if not rows:
+        sys.exit(f"bench/results has no row with {cell}")
+    return [float(row[number - 1]) for row in rows]
+
+
+def of_column(kind, values):
+    """Returns the geometric mean, the least or the largest value."""
+    if kind == "mean":
+        return math.exp(sum(map(math.log, values)) / len(values))
+    return min(values) if kind == "worst" else max(values)
