@@ -2,8 +2,9 @@
 
 A convolution followed by a normalization or by products and sums with constants becomes one whose filters include
 them, and a product of matrices followed by a sum with a constant becomes one with a bias. A product or convolution of
-integers that is cast to f32, multiplied by scales and added to a constant becomes one with scales and a bias. Activations and layer
-normalizations that a model composes of simple operators become one node. Nodes that nothing reads are removed.
+integers that is cast to f32, multiplied by scales and added to a constant becomes one with scales and a bias.
+Activations and layer normalizations that a model composes of simple operators become one node. Nodes that nothing
+reads are removed.
 """
 from collections import Counter
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
