@@ -1,5 +1,5 @@
-/* Convolutions of u8 images, channels last, and i8 filters to i32, compared with Tenon's own f32
- * convolution of the same shape and layout. */
+/* Convolutions of ResNet-50, and depthwise ones, of u8 images, channels last, and i8 filters to
+ * i32, compared with Tenon's own f32 convolution of the same shape and layout. */
 #include "calls.h"
 
 #include <inttypes.h>
@@ -12,12 +12,14 @@ typedef struct pass {
     bench_conv_shape shape;
 } pass;
 
-/* Returns one of ResNet-50's convolutions with one image. */
+/* Returns one of ResNet-50's convolutions with one image, or after them a depthwise one. */
 static bool shape_of(uint32_t number, bench_conv_shape *shape)
 {
-    for (uint32_t i = 0; bench_conv_shape_at(BENCH_CONV_RESNET50, i, shape); i++)
-        if (shape->n == 1 && number-- == 0)
-            return true;
+    static const bench_conv_selection sets[] = {BENCH_CONV_RESNET50, BENCH_CONV_DEPTHWISE};
+    for (size_t set = 0; set < sizeof sets / sizeof *sets; set++)
+        for (uint32_t i = 0; bench_conv_shape_at(sets[set], i, shape); i++)
+            if (shape->n == 1 && number-- == 0)
+                return true;
     return false;
 }
 
@@ -62,10 +64,11 @@ static void put_line(char text[TN_CASE_TEXT_SIZE], const bench_conv_shape *s, bo
     put_image(y, sizeof y, whole ? "i32" : "f32", s->k, bench_conv_output(s, false),
               bench_conv_output(s, true));
     snprintf(text, TN_CASE_TEXT_SIZE,
-             "%s x=%s w=%s:%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 " y=%s stride=%" PRId64
-             ",%" PRId64 " pad_begin=%" PRId64 ",%" PRId64 " pad_end=%" PRId64 ",%" PRId64,
+             "%s x=%s w=%s:%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 " y=%s groups=%" PRId64
+             " stride=%" PRId64 ",%" PRId64 " pad_begin=%" PRId64 ",%" PRId64 " pad_end=%" PRId64
+             ",%" PRId64,
              whole ? "conv_int8" : "conv", x, whole ? "i8" : "f32", s->k, s->c / s->groups, s->r,
-             s->s, y, s->stride, s->stride, s->pad, s->pad, s->pad, s->pad);
+             s->s, y, s->groups, s->stride, s->stride, s->pad, s->pad, s->pad, s->pad);
 }
 
 static void destroy(bench_case *bench)

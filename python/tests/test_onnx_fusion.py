@@ -18,10 +18,12 @@ def model(text, constants, shape, opset=17):
     """Makes a model with the input x and the output y of lines such as "c = Conv(x, w)"."""
     nodes = []
     for line in text.strip().splitlines():
-        result, _, call = line.partition("=")
+        results, _, call = line.partition("=")
         op, _, inputs = call.strip().rstrip(")").partition("(")
-        attributes = {"pads": [1, 1, 1, 1]} if op == "Conv" else {"axes": [-1]} if op == "ReduceMean" else {}
-        nodes.append(helper.make_node(op, [i.strip() for i in inputs.split(",")], [result.strip()], **attributes))
+        attributes = {"pads": [1, 1, 1, 1]} if op == "Conv" else {"axes": [-1]} if op == "ReduceMean" else \
+            {"to": 1} if op == "Cast" else {}
+        nodes.append(helper.make_node(op, [i.strip() for i in inputs.split(",")],
+                                      [r.strip() for r in results.split(",")], **attributes))
     return model_of(nodes, [info("x", shape)], [info("y", [f"d{i}" for i in range(len(shape))])], constants, opset)
 
 
@@ -208,6 +210,61 @@ class Fusion(unittest.TestCase):
         for added in (array(9, 6), array(9, 1, 1, 6), array(9, 5, 1), array(9, 1)):
             proto = model("c = MatMul(x, w)\ny = Add(added, c)", {"w": w, "added": added}, x.shape)
             self.check(proto, x, x.astype("f8") @ w + added, ["MatMulAdd"])
+
+    def quantized(self, text, constants, x, expected, ops, scale_shape):
+        """Checks a model of the quantized input x, whose scale is multiplied by that of the weights."""
+        proto = model(text, constants, x.shape)
+        made = tenon.onnx.prepare(proto)
+        self.assertEqual([node.op for node in made.graph.nodes], ops, scale_shape)
+        whole = tenon.onnx.TenonBackend.prepare(proto, record=False).run([x])[0]
+        np.testing.assert_allclose(made.run([x])[0], expected, rtol=2e-6, atol=1e-5)
+        np.testing.assert_array_equal(whole, made.run([x])[0])
+
+    def test_dynamically_quantized_convolutions(self):
+        x, w = 4 * array(7, 2, 3, 9, 8), np.random.default_rng(8).integers(-128, 128, (6, 3, 3, 3), dtype="i1")
+        bias = array(9, 1, 6, 1, 1)
+        high, low = max(x.max(), 0), min(x.min(), 0)
+        step = np.float32((high - low) / np.float32(255))
+        zero = np.clip(np.rint(-low / step), 0, 255)
+        whole = np.clip(np.rint(x / step) + zero, 0, 255) - zero
+        for shape in ((), (1,), (6, 1, 1), (1, 6, 1, 1), (1, 1, 7, 1)):  # the last has one for each row
+            scale = np.abs(array(10, *shape)).astype("f4") + np.float32(0.01)
+            w_zero = np.array(3, "i1")
+            wide = np.lib.stride_tricks.sliding_window_view(whole.astype("f8"), (3, 3), (2, 3))
+            sums = np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8") - 3)
+            text = """
+            q, s, z = DynamicQuantizeLinear(x)
+            i = ConvInteger(q, w, z, w_zero)
+            f = Cast(i)
+            m = Mul(s, scale)
+            v = Mul(f, m)
+            y = Add(v, bias)
+            """
+            self.quantized(text, {"w": w, "w_zero": w_zero, "scale": scale, "bias": bias}, x,
+                           sums * (step * scale).astype("f8") + bias,
+                           ["DynamicQuantizeLinear", "Mul", "ConvIntegerScaled"], shape)
+
+    def test_dynamically_quantized_products(self):
+        x, w = 4 * array(7, 2, 5, 9), np.random.default_rng(8).integers(0, 256, (9, 6), dtype="u1")
+        bias = array(9, 6)
+        high, low = max(x.max(), 0), min(x.min(), 0)
+        step = np.float32((high - low) / np.float32(255))
+        zero = np.clip(np.rint(-low / step), 0, 255)
+        whole = np.clip(np.rint(x / step) + zero, 0, 255) - zero
+        for shape in ((), (6,), (1, 6), (5, 1)):
+            scale = np.abs(array(10, *shape)).astype("f4") + np.float32(0.01)
+            text = """
+            q, s, z = DynamicQuantizeLinear(x)
+            i = MatMulInteger(q, w, z, w_zero)
+            f = Cast(i)
+            m = Mul(s, scale)
+            v = Mul(m, f)
+            y = Add(bias, v)
+            """
+            self.quantized(text, {"w": w, "w_zero": np.array(120, "u1"), "scale": scale, "bias": bias}, x,
+                           whole @ (w.astype("f8") - 120) * (step * scale).astype("f8") + bias,
+                           ["DynamicQuantizeLinear", "Mul", "MatMulIntegerScaled"], shape)
+
 
 
 if __name__ == "__main__":

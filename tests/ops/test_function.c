@@ -127,6 +127,30 @@ TEST(number_line)
         }
 }
 
+/* Vectors of sin, cos and tan that have numbers on either side of the limit of Tenon's own
+ * reduction, and multiples of a quarter of a turn, next to each other. */
+TEST(waves_of_mixed_sizes)
+{
+    static const float some[] = {131072.0F, -131072.0F, 131071.992F, 1e30F,       -3e38F, 1e-3F,
+                                 0.0F,      -0.0F,      1e-40F,      105032.867F, 1.5F,   NAN};
+    static const uint32_t kinds[] = {TENON_FUNCTION_SIN, TENON_FUNCTION_COS, TENON_FUNCTION_TAN};
+    const int count = (int)(sizeof some / sizeof *some);
+    test_random random = test_random_for(967);
+    for (size_t kind = 0; kind < 3; kind++) {
+        test_fixture f;
+        begin(&f, kinds[kind], TENON_DTYPE_F32, 3001);
+        for (int64_t i = 0; i < 3001; i++) {
+            const int64_t quarters = test_between(&random, -80000, 80000);
+            const float near = (float)(quarters * 1.5707963267948966);
+            test_set(&f.operands[FUNCTION_X], i,
+                     i < 2000 || test_one_in(&random, 2)
+                         ? (double)near
+                         : (double)some[test_between(&random, 0, count - 1)]);
+        }
+        test_finish(&f, TEST_ALL);
+    }
+}
+
 /* Random shapes and strides, in place and not. */
 /* abs, neg and sign of integers, at the ends of their ranges too. */
 TEST(integers)

@@ -53,16 +53,26 @@ typedef struct images {
     __global const uchar *x, *w, *zero_w;
     int8_epilogue e;
     int code, zero;
+    bool plain; /* y receives the sums themselves */
 } images;
 
 #define TAKE_IMAGES(args)                                                                          \
-    {                                                                                              \
-        .x = a + (args)->product.gemm.a_offset, .w = b + (args)->product.gemm.b_offset,            \
-        .zero_w = zero_b, .e = MAKE_INT8_EPILOGUE(&(args)->product, 0),                            \
-        .code = (args)->product.a_sign,                                                            \
-        .zero = (args)->product.a_sign +                                                           \
-                zero_point(zero_a, &(args)->product, INT8_ZERO_A, 0, 0, (args)->product.a_sign)    \
-    }
+    take_images(a, b, MAKE_INT8_EPILOGUE(&(args)->product, 0), zero_a, zero_b, args)
+TENON_INLINE images take_images(__global const uchar *x, __global const uchar *w,
+                                const int8_epilogue e, __global const uchar *zero_x,
+                                __global const uchar *zero_w, const conv_int8_args *args)
+{
+    const int sign = args->product.a_sign;
+    images o;
+    o.x = x + args->product.gemm.a_offset;
+    o.w = w + args->product.gemm.b_offset;
+    o.zero_w = zero_w;
+    o.e = e;
+    o.code = sign;
+    o.zero = sign + zero_point(zero_x, &args->product, INT8_ZERO_A, 0, 0, sign);
+    o.plain = stores_sums(&e, &args->product);
+    return o;
+}
 
 /* A row of results of an image. */
 typedef struct line {
@@ -96,7 +106,7 @@ TENON_INLINE acc_v byte_floats(uchar_v x, int code)
 typedef struct channels {
     long k;
     int lanes;
-    acc_v all; /* sum of all taps */
+    acc_v line[TENON_TAPS + 1]; /* sums of the taps of each row, if they are unrolled */
     acc_v tap[DEPTHWISE_TAPS];
 } channels;
 
@@ -105,15 +115,21 @@ TENON_INLINE void take_channels(const images *o, const conv_int8_args *args, cha
     const int sign = args->product.b_sign;
     const acc_v zero = TENON_TO_ACC_V(
         zero_points(o->zero_w, &args->product, INT8_ZERO_B, 0, c->k, c->lanes, sign));
-    c->all = splat(0);
     for (long i = 0; i < TAPS_H(args) * TAPS_W(args); i++) {
         const long at = c->k * args->w_stride[0] + i / TAPS_W(args) * args->w_stride[3] +
                         i % TAPS_W(args) * args->w_stride[4];
         c->tap[i] =
             TENON_TO_ACC_V(byte_values(load_bytes(o->w, at, args->w_stride[0], c->lanes), sign)) -
             zero;
-        c->all += c->tap[i];
     }
+#if TENON_TAPS
+    for (int r = 0; r < TENON_TAPS; r++) {
+        c->line[r] = splat(0);
+        for (int s = 0; s < TENON_TAPS; s++) {
+            c->line[r] += c->tap[r * TENON_TAPS + s];
+        }
+    }
+#endif
 }
 
 /* Returns the sum of one result per channel, of which some taps may be in the padding. x points to
@@ -146,17 +162,22 @@ TENON_INLINE void store_pixel(const images *o, const conv_int8_args *args, const
                  l->out[1] * args->y_stride[3] + column * args->y_stride[4];
     e.c_start += l->n * args->c_stride[0] + l->out[0] * args->c_stride[2] +
                  l->out[1] * args->c_stride[3] + column * args->c_stride[4];
-    int8_store_v(&e, &args->product, 0, c->k, c->lanes, 0, whole_sum(sum));
+    if (o->plain && c->lanes == TENON_VW) {
+        TENON_VSTORE(TENON_TO_INT_V(sum), 0, (__global int *)e.d + e.d_start + c->k);
+    } else {
+        int8_store_v(&e, &args->product, 0, c->k, c->lanes, 0, whole_sum(sum));
+    }
 }
 
 #if TENON_TAPS
-/* Computes four results whose taps are within the image. x points to their first tap. */
+/* Computes four results, of which rows [top, bottom) of the taps are within the image. x points to
+ * their first tap. */
 TENON_INLINE void store_four(__global const uchar *x, const images *o, const conv_int8_args *args,
-                             const channels *c, const line *l, long column)
+                             const channels *c, const line *l, long column, long top, long bottom)
 {
-    acc_v sum[TENON_MR];
+    acc_v sum[TENON_MR], all = splat(0);
     TILE_EACH_ROW(TENON_MR, sum[i] = splat(0));
-    for (int r = 0; r < TENON_TAPS; r++) {
+    for (long r = top; r < bottom; r++) {
         __global const uchar *from = x + r * args->x_stride[3];
         const acc_v *tap = c->tap + r * TENON_TAPS;
         TILE_EACH_VECTOR(const acc_v value = byte_floats(
@@ -166,9 +187,10 @@ TENON_INLINE void store_four(__global const uchar *x, const images *o, const con
                                  enum { s = v >= i * TENON_STEP ? v - i * TENON_STEP : 0 };
                                  sum[i] = TENON_FMA(value, tap[s], sum[i]);
                              }));
+        all += c->line[r];
     }
-    const acc_v shift = splat(o->zero) * c->all;
-    TILE_EACH_ROW(TENON_MR, store_pixel(o, args, c, l, column + i, sum[i] - shift));
+    all *= splat(o->zero);
+    TILE_EACH_ROW(TENON_MR, store_pixel(o, args, c, l, column + i, sum[i] - all));
 }
 #endif
 
@@ -179,13 +201,17 @@ TENON_INLINE void do_line(const images *o, const conv_int8_args *args, const cha
     const conv_window *v = &args->window;
     const long plane = under_tap(v, 0, l->out[0], 0);
     __global const uchar *x = o->x + l->n * args->x_stride[0] + c->k + plane * args->x_stride[2];
+#if TENON_TAPS
+    const long h = under_tap(v, 1, l->out[1], 0), top = max(0L, -h),
+               bottom = min((long)TENON_TAPS, v->size[1] - h);
+#endif
     for (long q = 0; q < v->out[2];) {
 #if TENON_TAPS
-        const long h = under_tap(v, 1, l->out[1], 0), w = under_tap(v, 2, q, 0);
-        if (inside(v, 0, plane) && q + TENON_MR <= v->out[2] && h >= 0 &&
-            h + TENON_TAPS <= v->size[1] && w >= 0 &&
+        const long w = under_tap(v, 2, q, 0);
+        if (inside(v, 0, plane) && q + TENON_MR <= v->out[2] && w >= 0 &&
             w + (TENON_MR - 1) * TENON_STEP + TENON_TAPS <= v->size[2]) {
-            store_four(x + h * args->x_stride[3] + w * args->x_stride[4], o, args, c, l, q);
+            store_four(x + h * args->x_stride[3] + w * args->x_stride[4], o, args, c, l, q, top,
+                       bottom);
             q += TENON_MR;
             continue;
         }

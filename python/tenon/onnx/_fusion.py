@@ -1,8 +1,10 @@
 """Nodes that are replaced before a model runs.
 
 A convolution followed by a normalization or by products and sums with constants becomes one whose filters include
-them, and a product of matrices followed by a sum with a constant becomes one with a bias. Activations and layer
-normalizations that a model composes of simple operators become one node. Nodes that nothing reads are removed.
+them, and a product of matrices followed by a sum with a constant becomes one with a bias. A product or convolution of
+integers that is cast to f32, multiplied by scales and added to a constant becomes one with scales and a bias.
+Activations and layer normalizations that a model composes of simple operators become one node. Nodes that nothing
+reads are removed.
 """
 from collections import Counter
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
@@ -11,8 +13,11 @@ import numpy as np
 
 from ._graph import Graph, Node, subgraphs
 
+FLOAT = 1  # TensorProto.FLOAT
 DOMAIN = "tenon"  # of operators that belong to no operator set of ONNX
 CONV, SCALED, PRODUCT, ROOT = "ConvAffine", "ScaleShift", "MatMulAdd", "RootOfSquare"
+# Products of integers whose sums are scaled, by the operator that computes the sums.
+INTEGERS = {"ConvInteger": "ConvIntegerScaled", "MatMulInteger": "MatMulIntegerScaled"}
 
 
 def _uses(graph: Graph) -> Counter:
@@ -186,6 +191,24 @@ def _product(nodes: _Nodes, node: Node) -> Optional[Node]:
     return None
 
 
+def _scaled_integers(nodes: _Nodes, node: Node) -> Optional[Node]:
+    """A product of integers, cast to f32 and multiplied by scales, as networks that are quantized dynamically have
+    it; and the sum of such a product and a constant."""
+    for name in node.inputs if node.op == "Mul" else ():
+        cast, scale = nodes.only(name, "Cast"), _other(node, name)
+        for op, replaced in INTEGERS.items() if cast and scale and cast.attributes.get("to") == FLOAT else ():
+            product = nodes.only(cast.inputs[0], op)  # type: ignore[union-attr]
+            if product:
+                inputs = [*[*product.inputs, "", ""][:4], scale]
+                return node._replace(op=replaced, domain=DOMAIN, inputs=inputs, attributes=product.attributes)
+    for name in node.inputs if node.op == "Add" else ():
+        for op in INTEGERS.values():
+            product, added = nodes.only(name, op, DOMAIN), _other(node, name)
+            if product and len(product.inputs) == 5 and added in nodes.fixed:
+                return product._replace(name=node.name, inputs=[*product.inputs, added], outputs=node.outputs)
+    return None
+
+
 def _scale_shift(nodes: _Nodes, node: Node) -> Optional[Node]:
     """The product and the sum with two scalars."""
     shift, product = nodes.with_scalar(node) if node.op == "Add" else (None, "")
@@ -211,8 +234,8 @@ def _conv_of_scaled(nodes: _Nodes, node: Node) -> Optional[Node]:
 
 # Each pass sees the results of those before it, in which intermediates of replaced nodes are read no more.
 Rule = Callable[[_Nodes, Node], Optional[Node]]
-PASSES: List[List[Rule]] = [[_hard_swish, _swish, _gelu, _layer_norm, _root_of_square], [_conv, _product],
-                            [_scale_shift, _conv_of_scaled]]
+PASSES: List[List[Rule]] = [[_hard_swish, _swish, _gelu, _layer_norm, _root_of_square],
+                            [_conv, _product, _scaled_integers], [_scale_shift, _conv_of_scaled]]
 
 
 def _read(nodes: List[Node], outputs: List[str]) -> List[Node]:

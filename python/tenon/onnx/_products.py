@@ -184,6 +184,58 @@ def qlinear_conv(p: Program, x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tens
     return p.op("conv_forward", x=x, w=w, bias=bias, y=y, scale=scales, zero_point=zeros, **geometry)
 
 
+def _fits(v: Optional[Tensor], rank: int, place: int, count: int) -> bool:
+    """Returns True for an f32 tensor with one element, or one for each element of a dimension of a result."""
+    if v is None:
+        return True
+    from_end = rank - place
+    return v.dtype == "f32" and v.ndim <= rank and (v.size == 1 or (
+        v.size == count and v.ndim >= from_end and v.shape[v.ndim - from_end] == count))
+
+
+def _scaled(p: Program, sums: Tensor, scale: Tensor, bias: Optional[Tensor]) -> Tensor:
+    y = elementwise.binary(p, p.cast(sums, "f32"), scale, "multiply")
+    return y if bias is None else elementwise.binary(p, y, bias, "add")
+
+
+def conv_integer_scaled(p: Program, x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor],
+                        scale: Tensor, bias: Optional[Tensor] = None, *, auto_pad: str = "NOTSET",
+                        dilations: Optional[Sequence[int]] = None, group: int = 1,
+                        kernel_shape: Optional[Sequence[int]] = None, pads: Optional[Sequence[int]] = None,
+                        strides: Optional[Sequence[int]] = None) -> Tensor:
+    """Convolves integers, and multiplies the sums by scales and adds a bias in f32."""
+    filters = w.shape[0]
+    if not _fits(scale, x.ndim, 1, filters) or not _fits(bias, x.ndim, 1, filters):
+        sums = conv_integer(p, x, w, x_zero, w_zero, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads,
+                            strides=strides)
+        return _scaled(p, sums, scale, bias)
+    x, geometry, shape = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
+    zeros, scales = [_point(p, x_zero, 1), _point(p, w_zero, filters), None], [None, _point(p, scale, filters), None]
+    is_vector = bias is not None and bias.size == filters
+    vector = p.reshape(bias, (filters,)) if bias is not None and is_vector else None
+    beside = [v for v in (x, w, *zeros, *scales, vector) if v is not None]
+    y = p.empty(shape, "f32", beside)
+    y = p.op("conv_forward", x=x, w=w, bias=vector, y=y, scale=scales, zero_point=zeros, **geometry)
+    return y if bias is None or is_vector else elementwise.binary(p, y, bias, "add")
+
+
+def matmul_integer_scaled(p: Program, a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor],
+                          scale: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+    """Multiplies matrices of integers, and multiplies the sums by scales and adds a bias in f32."""
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]) \
+        if min(a.ndim, b.ndim) >= 2 else ()
+    rank, columns = len(shape), shape[-1] if shape else 0
+    if not shape or not _fits(scale, rank, rank - 1, columns) or not _fits(bias, rank, rank - 1, columns):
+        return _scaled(p, matmul_integer(p, a, b, a_zero, b_zero), scale, bias)
+    zeros = [_point(p, a_zero, a.shape[-2]), _point(p, b_zero, columns), None]
+    scales = [None, _point(p, scale, columns), None]
+    is_vector = bias is not None and bias.size == columns
+    vector = p.reshape(bias, (columns,)) if bias is not None and is_vector else None
+    d = p.empty(shape, "f32", [v for v in (a, b, *zeros, *scales, vector) if v is not None])
+    y = p.op("gemm", a=a, b=b, bias=vector, d=d, scale=scales, zero_point=zeros)
+    return y if bias is None or is_vector else elementwise.binary(p, y, bias, "add")
+
+
 # Einsum ------------------------------------------------------------------------------------------------
 
 

@@ -248,7 +248,9 @@ OPERATORS: Dict[str, Operator] = {
     "ai.onnx.ml.Binarizer": Operator(g.binarizer),
     # Made by _fusion.py
     "tenon.ConvAffine": Operator(i.conv_affine),
+    "tenon.ConvIntegerScaled": Operator(m.conv_integer_scaled, BYTES | FLOATS),
     "tenon.MatMulAdd": Operator(m.matmul_add),
+    "tenon.MatMulIntegerScaled": Operator(m.matmul_integer_scaled, BYTES | FLOATS),
     "tenon.RootOfSquare": Operator(e.root_of_square),
     "tenon.ScaleShift": Operator(i.scale_shift),
 }

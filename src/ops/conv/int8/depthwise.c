@@ -68,7 +68,7 @@ static tn_work work_of(const conv_problem *p, const layout *l)
         .vector_elements = vectors * ((double)l->lanes * taps * each / 4 + STORE_ELEMENTS),
         .single_elements = l->along_channels || p->y[4] == 1 ? 0 : 2 * vectors * (double)l->lanes,
         .rows = vectors / 2,
-        .bytes = (double)p->n * (double)p->groups * tn_conv_image_elements(p) +
+        .bytes = (double)p->n * tn_conv_image_elements(p) +
                  4 * lines * (double)out[2] * (double)filters_of(p)};
 }
 
@@ -106,11 +106,13 @@ static void turn(const conv_int8_problem *p, int8_args *args)
     memset(args->col, 0, sizeof args->col);
 }
 
-/* Shares out units of work, each of `work` multiply-adds. */
-static void share_out(const tenon_context *context, int64_t units, double work,
+/* Shares out units of work, each of `work` multiply-adds, that exist for each of `blocks` blocks.
+ */
+static void share_out(const tenon_context *context, int64_t units, int64_t blocks, double work,
                       conv_int8_depthwise_args *args)
 {
-    const int64_t groups = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
+    const int64_t wanted = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
+    const int64_t groups = tn_ceil_div(wanted, blocks);
     const double worth = LEAST_WORK / work;
     args->units = units;
     args->run =
@@ -136,7 +138,8 @@ static tenon_status conv_int8_depthwise_launch(const char *caller, tn_recording 
     if (l->along_channels) {
         args.conv.group_filters = args.filters;
         share_out(recording->context, p->conv.n * v->out[0] * v->out[1],
-                  taps * (double)v->out[2] * (double)l->lanes, &args);
+                  tn_ceil_div(args.filters, l->lanes), taps * (double)v->out[2] * (double)l->lanes,
+                  &args);
         launch.kernel = "conv_int8_depthwise_channels";
         launch.global[1] = (size_t)tn_ceil_div(args.filters, l->lanes);
     } else {
@@ -144,7 +147,7 @@ static tenon_status conv_int8_depthwise_launch(const char *caller, tn_recording 
         args.across = tn_ceil_div(v->out[2], l->tile.columns);
         args.down = tn_ceil_div(v->out[1], l->tile.rows);
         share_out(recording->context,
-                  p->conv.n * args.filters * v->out[0] * args.down * args.across,
+                  p->conv.n * args.filters * v->out[0] * args.down * args.across, 1,
                   taps * (double)(l->tile.rows * l->tile.columns), &args);
         launch.kernel = "conv_int8_depthwise_rows";
         launch.global[1] = 1;
