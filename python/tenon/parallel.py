@@ -7,6 +7,7 @@
 | sharded parameters, gradients and optimizer state (ZeRO-3, FSDP) | ShardedLayers |
 | tensor parallel: the columns and rows of two products | ColumnParallel, RowParallel |
 | pipeline parallel, one forward, one backward | one_forward_one_backward |
+| expert parallel: rows travel to their experts and back | Exchange |
 | several kinds together | mesh |
 
 Sums are those of Group: in the order of the ranks, with the same bits on every member. One device that adds the
@@ -21,11 +22,14 @@ import numpy as np
 from . import _operations as operations
 from ._context import Context, Stream, default_context
 from ._errors import Error
+from ._exchange import Exchange
 from ._group import Group, _stream
 from ._makers import empty, tensor, zeros
 from ._tensor import Shape, Tensor, dtype_name, shape_tuple
 from ._types import BITS
 
+__all__ = ["Buckets", "ColumnParallel", "Exchange", "Flat", "RowParallel", "ShardedAdam", "ShardedLayers", "Step", "mesh",
+           "one_forward_one_backward", "streams"]
 _ALIGNMENT = 64  # elements; views begin at multiples of it
 
 
