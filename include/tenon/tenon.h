@@ -56,6 +56,7 @@
 #include <tenon/store.h>
 #include <tenon/stream.h>
 #include <tenon/tensor.h>
+#include <tenon/transport.h>
 #include <tenon/unique.h>
 #include <tenon/version.h>
 

@@ -42,6 +42,12 @@ TENON_API const char *tenon_status_string(tenon_status status)
         return "TENON_ERROR_ASYNCHRONOUS";
     case TENON_ERROR_PROCESS:
         return "TENON_ERROR_PROCESS";
+    case TENON_ERROR_PEER_LOST:
+        return "TENON_ERROR_PEER_LOST";
+    case TENON_ERROR_TIMEOUT:
+        return "TENON_ERROR_TIMEOUT";
+    case TENON_ERROR_MISMATCH:
+        return "TENON_ERROR_MISMATCH";
     }
     return "unknown status";
 }
