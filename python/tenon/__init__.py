@@ -29,7 +29,8 @@ from ._calls import OPERATIONS as _OPERATIONS
 from ._checkpoint import Checkpoint, CheckpointWriter, Termination, load, save
 from ._constants import *  # noqa: F401,F403
 from ._context import Context, Stream, default_context, device_list, device_select
-from ._errors import DeviceNotFound, Error, FileError, InvalidArgument, OutOfMemory, Unsupported
+from ._errors import (DeviceNotFound, Error, FileError, InvalidArgument, Mismatch, OutOfMemory, PeerLost,
+                      Timeout, Unsupported)
 from ._functions import *  # noqa: F401,F403
 from ._group import Group
 from ._lists import clip_by_norm, concat
@@ -50,7 +51,8 @@ __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter", "load", "
             "default_context", "device_list", "device_select",
             "Activation", "Bound", "Checkpoint", "CheckpointWriter", "Context", "Group", "Packed", "Plan",
             "Sequence", "Stream", "Tensor", "Termination",
-            "DeviceNotFound", "Error", "FileError", "InvalidArgument", "OutOfMemory", "Unsupported",
+            "DeviceNotFound", "Error", "FileError", "InvalidArgument", "Mismatch", "OutOfMemory", "PeerLost",
+            "Timeout", "Unsupported",
             "ffi", "lib", "version"]
 
 

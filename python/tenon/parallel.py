@@ -7,6 +7,7 @@
 | sharded parameters, gradients and optimizer state (ZeRO-3, FSDP) | ShardedLayers |
 | tensor parallel: the columns and rows of two products | ColumnParallel, RowParallel |
 | pipeline parallel, one forward, one backward | one_forward_one_backward |
+| expert parallel: rows travel to their experts and back | Exchange |
 | several kinds together | mesh |
 
 Sums are those of Group: in the order of the ranks, with the same bits on every member. One device that adds the
@@ -21,11 +22,15 @@ import numpy as np
 from . import _operations as operations
 from ._context import Context, Stream, default_context
 from ._errors import Error
-from ._group import Group, _stream
+from ._exchange import Exchange
+from ._group import Group
+from ._group_calls import stream_of_member
 from ._makers import empty, tensor, zeros
 from ._tensor import Shape, Tensor, dtype_name, shape_tuple
 from ._types import BITS
 
+__all__ = ["Buckets", "ColumnParallel", "Exchange", "Flat", "RowParallel", "ShardedAdam", "ShardedLayers", "Step", "mesh",
+           "one_forward_one_backward", "streams"]
 _ALIGNMENT = 64  # elements; views begin at multiples of it
 
 
@@ -462,7 +467,7 @@ def mesh(members: Sequence[Any], **axes: int) -> Dict[str, Dict[Tuple[int, ...],
         For each axis the groups along it, by the coordinates on the other axes in their order. A group's ranks are the
         coordinates on its axis.
     """
-    members = [_stream(i, m) for i, m in enumerate(members)]
+    members = [stream_of_member(i, m) for i, m in enumerate(members)]
     sizes = tuple(axes.values())
     if math.prod(sizes) != len(members):
         raise ValueError(f"mesh: {len(members)} members, but a grid of {' × '.join(map(str, sizes))}")
