@@ -1,223 +1,123 @@
 #include "group/group.h"
 
 #include "base/sized.h"
+#include "group/create.h"
+#include "group/progress.h"
 #include "runtime/context/process_end.h"
-#include "runtime/queue/host_event.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const tenon_group_params defaults = TENON_GROUP_PARAMS_INIT;
+tenon_status tn_group_fail_at(const tenon_group *group, uint32_t member, tenon_status status)
+{
+    if (status == TENON_OK)
+        return TENON_OK;
+    return tn_fail_because(status, "the member of rank %u",
+                           (unsigned)(tn_first_rank(&group->places) + member));
+}
+
+tenon_status tn_group_mark(tenon_group *group, uint64_t members, cl_event *marks)
+{
+    for (uint32_t m = 0, used = 0; m < tn_local_count(group); m++) {
+        tenon_stream *own = group->members[m].own;
+        if ((members >> m & 1) == 0)
+            continue;
+        const tenon_sync sync = {.event = &marks[used++]};
+        TN_TRY(tn_group_fail_at(group, m, tn_sync_marker("tenon_group", own, &sync)));
+        TN_TRY(tn_group_fail_at(group, m, tenon_stream_flush(own)));
+    }
+    return TENON_OK;
+}
+
+/* Returns the kept failure, with its message. */
+static tenon_status take_failure(const char *caller, tenon_group *group)
+{
+    tn_mutex_lock(&group->lock);
+    const tenon_status status = group->failure;
+    const char *message = group->failure_message;
+    if (status != TENON_OK)
+        tn_fail_cl(status, group->failure_cl, "%s: an earlier collective failed: %s", caller,
+                   message != NULL ? message : "no memory for its message");
+    if (!group->failure_lasts) {
+        free(group->failure_message);
+        group->failure_message = NULL;
+        group->failure = TENON_OK;
+    }
+    tn_mutex_unlock(&group->lock);
+    return status;
+}
 
 tenon_status tn_group_check(const char *caller, tenon_group *group)
 {
     if (group == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: group is NULL", caller);
-    tn_mutex_lock(&group->lock);
-    const tenon_status status = group->failure;
-    char *message = group->failure_message;
-    const cl_int error = group->failure_cl;
-    group->failure = TENON_OK;
-    group->failure_message = NULL;
-    tn_mutex_unlock(&group->lock);
-    if (status != TENON_OK)
-        tn_fail_cl(status, error, "%s: an earlier collective failed: %s", caller,
-                   message != NULL ? message : "no memory for its message");
-    free(message);
-    return status;
-}
-
-static void release_events(cl_event *events, uint32_t count)
-{
-    for (uint32_t m = 0; m < count; m++)
-        tn_event_release(events[m]);
-}
-
-static void free_job(tn_group_job *job)
-{
-    release_events(job->ready, job->call.collective.members);
-    release_events(job->done, job->call.collective.members);
-    free(job);
-}
-
-static tn_group_job *make_job(const tn_group_call *call)
-{
-    const size_t n = call->collective.members;
-    tn_group_job *job =
-        calloc(1, sizeof *job + n * (2 * sizeof(tenon_tensor) + 2 * sizeof(cl_event)));
-    if (job == NULL)
-        return NULL;
-    job->call = *call;
-    job->call.x = (tenon_tensor *)(job + 1);
-    job->call.y = job->call.x + n;
-    job->ready = (cl_event *)(job->call.y + n);
-    job->done = job->ready + n;
-    memcpy(job->call.x, call->x, n * sizeof *call->x);
-    memcpy(job->call.y, call->y, n * sizeof *call->y);
-    return job;
-}
-
-/* Keeps the first failure. The caller is the group's thread. */
-static void keep_failure(tenon_group *group, tenon_status status)
-{
-    tn_mutex_lock(&group->lock);
-    if (group->failure == TENON_OK) {
-        group->failure = status;
-        group->failure_cl = tenon_last_cl_error();
-        group->failure_message = tn_text_copy(tenon_last_error());
-    }
-    tn_mutex_unlock(&group->lock);
-}
-
-static tenon_status wait_for_members(const tn_group_job *job)
-{
-    for (uint32_t m = 0; m < job->call.collective.members; m++) {
-        const tenon_status status = tn_event_wait(job->call.name, job->ready[m]);
-        if (status != TENON_OK)
-            return tn_fail_because(status, "%s: the member of rank %u", job->call.name,
-                                   (unsigned)m);
-    }
-    return TENON_OK;
-}
-
-static void run_job(tenon_group *group, tn_group_job *job)
-{
-    tenon_status status = wait_for_members(job);
-    if (status == TENON_OK)
-        status = tn_group_execute(group->members, &job->call);
-    if (status != TENON_OK)
-        keep_failure(group, status);
-    for (uint32_t m = 0; m < group->count; m++)
-        tn_host_event_complete(job->done[m]);
+    if (!group->has_thread)
+        tn_progress_make(group);
+    return take_failure(caller, group);
 }
 
 static void *work(void *data)
 {
     tenon_group *group = data;
+    unsigned rounds = 0;
     tn_process_register_thread();
     tn_mutex_lock(&group->lock);
-    for (;;) {
-        while (group->first == NULL && !group->is_ending)
-            tn_condition_wait(&group->changed, &group->lock);
-        tn_group_job *job = group->first;
-        if (job == NULL)
-            break;
-        if ((group->first = job->next) == NULL)
-            group->last = &group->first;
-        group->is_busy = true;
+    while (!group->is_ending || group->unfinished > 0) {
         tn_mutex_unlock(&group->lock);
-        run_job(group, job);
-        free_job(job);
+        const bool can_go_on = tn_progress_wait(group, &rounds);
         tn_mutex_lock(&group->lock);
-        group->is_busy = false;
-        tn_condition_broadcast(&group->changed);
+        while (!can_go_on && group->added == NULL && !group->is_ending)
+            tn_condition_wait(&group->changed, &group->lock);
     }
     tn_mutex_unlock(&group->lock);
     return NULL;
 }
 
-static void append(tenon_group *group, tn_group_job *job)
+static tenon_status start_thread(const char *caller, tenon_group *group)
 {
+    if (!group->has_thread || tn_thread_create(&group->thread, work, group))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a thread", caller);
+}
+
+/* Waits until all jobs have ended. No call is made meanwhile. */
+static void drain(tenon_group *group, bool ends)
+{
+    unsigned rounds = 0;
     tn_mutex_lock(&group->lock);
-    *group->last = job;
-    group->last = &job->next;
+    group->is_draining = true;
+    group->is_ending = ends;
     tn_condition_broadcast(&group->changed);
+    while (group->unfinished > 0)
+        if (group->has_thread) {
+            tn_condition_wait(&group->changed, &group->lock);
+        } else {
+            tn_mutex_unlock(&group->lock);
+            tn_progress_wait(group, &rounds);
+            tn_mutex_lock(&group->lock);
+        }
+    group->is_draining = false;
     tn_mutex_unlock(&group->lock);
 }
 
-/* Notes the earlier work of a member and makes its later work wait for the job. */
-static tenon_status enter_member(tenon_group *group, tn_group_job *job, uint32_t m, cl_event *event)
+static tenon_status make(const char *caller, tenon_stream *const *streams, uint32_t count,
+                         const tenon_group_params *params, tenon_group **out)
 {
-    tenon_stream *stream = group->members[m].stream;
-    const char *caller = job->call.name;
-    const tenon_sync before = {.event = &job->ready[m]};
-    TN_TRY(tn_sync_marker(caller, stream, &before));
-    return tn_host_event_enqueue(caller, stream, &job->done[m], event);
-}
-
-tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, cl_event *events)
-{
-    cl_event made[TENON_GROUP_MAX_MEMBERS] = {NULL};
-    for (uint32_t m = 0; m < group->count; m++)
-        TN_TRY(tn_stream_check(call->name, group->members[m].stream));
-    tn_group_job *job = make_job(call);
-    tenon_status status = TENON_OK;
-    if (job == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", call->name);
-    for (uint32_t m = 0; m < group->count && status == TENON_OK; m++)
-        status = enter_member(group, job, m, &made[m]);
-    if (status == TENON_OK) {
-        append(group, job);
-    } else {
-        for (uint32_t m = 0; m < group->count; m++)
-            if (job->done[m] != NULL)
-                tn_host_event_complete(job->done[m]);
-        free_job(job);
-    }
-    if (status == TENON_OK && events != NULL)
-        memcpy(events, made, group->count * sizeof *events);
+    tenon_group *group = NULL;
+    TN_TRY(tn_group_build(caller, streams, count, params, &group));
+    const tenon_status status = start_thread(caller, group);
+    if (status != TENON_OK)
+        tn_group_free(group, false);
     else
-        release_events(made, group->count);
+        *out = group;
     return status;
 }
 
-static tenon_status check_streams(const char *caller, tenon_stream *const *streams, uint32_t count)
-{
-    if (streams == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: streams is NULL", caller);
-    if (count == 0 || count > TENON_GROUP_MAX_MEMBERS)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, must be 1 to %d", caller,
-                       (unsigned)count, TENON_GROUP_MAX_MEMBERS);
-    for (uint32_t i = 0; i < count; i++) {
-        if (streams[i] == NULL)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: streams[%u] is NULL", caller,
-                           (unsigned)i);
-        for (uint32_t j = 0; j < i; j++)
-            if (streams[j] == streams[i])
-                return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                               "%s: streams[%u] and streams[%u] are the same stream", caller,
-                               (unsigned)j, (unsigned)i);
-    }
-    return TENON_OK;
-}
+static const tenon_group_params defaults = TENON_GROUP_PARAMS_INIT;
 
-static void free_group(tenon_group *group)
+TENON_API void tenon_group_params_default(tenon_group_params *params, uint32_t size)
 {
-    for (uint32_t m = 0; m < group->count; m++) {
-        tenon_stream_destroy(group->members[m].own);
-        tenon_context_release(group->members[m].context);
-    }
-    free(group->failure_message);
-    free(group->members);
-    free(group);
-}
-
-static tenon_status open_members(tenon_group *group, tenon_stream *const *streams, uint32_t count)
-{
-    for (uint32_t m = 0; m < count; m++) {
-        tn_group_member *member = &group->members[m];
-        member->stream = streams[m];
-        member->context = streams[m]->context;
-        member->is_unified = member->context->device.info.unified_memory != 0;
-        tenon_context_retain(member->context);
-        group->count = m + 1;
-        TN_TRY(tenon_stream_create(member->context, NULL, &member->own));
-    }
-    return TENON_OK;
-}
-
-static tenon_status start(const char *caller, tenon_group *group)
-{
-    group->last = &group->first;
-    if (!tn_mutex_init(&group->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a lock", caller);
-    if (tn_condition_init(&group->changed)) {
-        if (tn_thread_create(&group->thread, work, group))
-            return TENON_OK;
-        tn_condition_destroy(&group->changed);
-    }
-    tn_mutex_destroy(&group->lock);
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a thread", caller);
+    tn_params_give(params, size, &defaults, sizeof defaults);
 }
 
 TENON_API tenon_status tenon_group_create(tenon_stream *const *streams, uint32_t count,
@@ -231,45 +131,50 @@ TENON_API tenon_status tenon_group_create(tenon_stream *const *streams, uint32_t
     *out = NULL;
     TN_TRY(tn_params_take(caller, params, &defaults, sizeof defaults, "TENON_GROUP_PARAMS_INIT",
                           &room, &taken));
-    params = taken;
-    if (params->flags != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: flags is %u, must be 0", caller,
-                       (unsigned)params->flags);
-    TN_TRY(check_streams(caller, streams, count));
-    tenon_group *group = calloc(1, sizeof *group);
-    if (group != NULL)
-        group->members = calloc(count, sizeof *group->members);
-    if (group == NULL || group->members == NULL) {
-        free(group);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
-    }
-    tenon_status status = open_members(group, streams, count);
-    if (status == TENON_OK)
-        status = start(caller, group);
-    if (status != TENON_OK)
-        free_group(group);
-    else
-        *out = group;
-    return status;
+    TN_TRY(tn_group_check_params(caller, taken));
+    TN_TRY(tn_group_check_streams(caller, streams, count));
+    return make(caller, streams, count, taken, out);
 }
 
 TENON_API void tenon_group_destroy(tenon_group *group)
 {
+    tn_kept_message kept;
     if (group == NULL)
         return;
-    tn_mutex_lock(&group->lock);
-    group->is_ending = true;
-    tn_condition_broadcast(&group->changed);
-    tn_mutex_unlock(&group->lock);
-    tn_thread_join(group->thread);
-    tn_condition_destroy(&group->changed);
-    tn_mutex_destroy(&group->lock);
-    free_group(group);
+    const bool is_kept = tn_message_keep(&kept);
+    drain(group, true);
+    if (group->has_thread)
+        tn_thread_join(group->thread);
+    tn_progress_end(group);
+    tn_group_free(group, true);
+    if (is_kept)
+        tn_message_restore(&kept);
 }
 
 TENON_API uint32_t tenon_group_size(const tenon_group *group)
 {
-    return group != NULL ? group->count : 0;
+    return group != NULL ? tn_member_count(&group->places) : 0;
+}
+
+TENON_API uint32_t tenon_group_first_rank(const tenon_group *group)
+{
+    return group != NULL ? tn_first_rank(&group->places) : 0;
+}
+
+TENON_API uint32_t tenon_group_local_count(const tenon_group *group)
+{
+    return group != NULL ? tn_local_count(group) : 0;
+}
+
+TENON_API tenon_status tenon_group_poll(tenon_group *group, int *busy)
+{
+    const tenon_status status = tn_group_check("tenon_group_poll", group);
+    if (group == NULL || busy == NULL)
+        return status;
+    tn_mutex_lock(&group->lock);
+    *busy = group->unfinished > 0;
+    tn_mutex_unlock(&group->lock);
+    return status;
 }
 
 TENON_API tenon_status tenon_group_wait(tenon_group *group)
@@ -277,9 +182,61 @@ TENON_API tenon_status tenon_group_wait(tenon_group *group)
     static const char caller[] = "tenon_group_wait";
     if (group == NULL)
         return tn_group_check(caller, group);
-    tn_mutex_lock(&group->lock);
-    while (group->first != NULL || group->is_busy)
-        tn_condition_wait(&group->changed, &group->lock);
-    tn_mutex_unlock(&group->lock);
+    drain(group, false);
     return tn_group_check(caller, group);
+}
+
+/* Ends the unfinished collectives of a group that is left. */
+static void leave(tenon_group *group)
+{
+    tn_mutex_lock(&group->lock);
+    if (!group->failure_lasts) {
+        free(group->failure_message);
+        group->failure_message = tn_text_copy("the group was left by tenon_group_shrink");
+        group->failure = TENON_ERROR_PEER_LOST;
+        group->failure_lasts = true;
+    }
+    group->is_left = true;
+    tn_condition_broadcast(&group->changed);
+    tn_mutex_unlock(&group->lock);
+    drain(group, false);
+}
+
+static tenon_status shrink(const char *caller, tenon_group *group, tenon_group **out)
+{
+    uint32_t old_ranks[TENON_TRANSPORT_MAX_PROCESSES];
+    tenon_stream *streams[TENON_GROUP_MAX_MEMBERS];
+    tenon_transport transport = TENON_TRANSPORT_INIT;
+    const tenon_status status =
+        group->transport.shrink(group->transport.state, &transport, old_ranks);
+    if (status != TENON_OK)
+        return tn_fail(status, "%s: the transport cannot shrink: %s", caller,
+                       tenon_status_string(status));
+    for (uint32_t m = 0; m < tn_local_count(group); m++)
+        streams[m] = group->members[m].stream;
+    tenon_group_params params = TENON_GROUP_PARAMS_INIT;
+    params.transport = &transport;
+    params.deadline_s = group->deadline_s;
+    params.chunk_bytes = group->chunk_bytes;
+    tenon_status made = tn_group_check_params(caller, &params);
+    if (made == TENON_OK)
+        made = make(caller, streams, tn_local_count(group), &params, out);
+    if (made != TENON_OK && transport.destroy != NULL)
+        transport.destroy(transport.state);
+    return made;
+}
+
+TENON_API tenon_status tenon_group_shrink(tenon_group *group, tenon_group **out)
+{
+    static const char caller[] = "tenon_group_shrink";
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
+    *out = NULL;
+    if (group == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: group is NULL", caller);
+    if (group->transport.shrink == NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: the group has no transport that can shrink",
+                       caller);
+    leave(group);
+    return shrink(caller, group, out);
 }

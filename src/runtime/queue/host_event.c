@@ -21,13 +21,27 @@ void tn_host_event_complete(cl_event event)
     clSetUserEventStatus(event, CL_COMPLETE);
 }
 
+static tenon_status fail_earlier(const char *caller, const char *function, cl_int error)
+{
+    return tn_fail_cl(TENON_ERROR_ASYNCHRONOUS, error, "%s: earlier work has failed: %s: %s",
+                      caller, function, tn_cl_error_string(error));
+}
+
 tenon_status tn_event_wait(const char *caller, cl_event event)
 {
     const cl_int error = clWaitForEvents(1, &event);
-    return error == CL_SUCCESS ? TENON_OK
-                               : tn_fail_cl(TENON_ERROR_ASYNCHRONOUS, error,
-                                            "%s: earlier work has failed: clWaitForEvents: %s",
-                                            caller, tn_cl_error_string(error));
+    return error == CL_SUCCESS ? TENON_OK : fail_earlier(caller, "clWaitForEvents", error);
+}
+
+tenon_status tn_event_test(const char *caller, cl_event event, bool *over)
+{
+    cl_int state = CL_QUEUED;
+    const cl_int error =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    *over = state == CL_COMPLETE;
+    if (error == CL_SUCCESS && state >= CL_COMPLETE)
+        return TENON_OK;
+    return fail_earlier(caller, "clGetEventInfo", error != CL_SUCCESS ? error : state);
 }
 
 void tn_event_release(cl_event event)

@@ -17,6 +17,10 @@ void tn_host_event_complete(cl_event event);
 /* Waits for an event of a stream. Returns TENON_ERROR_ASYNCHRONOUS if its command has failed. */
 tenon_status tn_event_wait(const char *caller, cl_event event);
 
+/* Returns TENON_OK and sets *over if the event's command has completed. Otherwise as tn_event_wait.
+ */
+tenon_status tn_event_test(const char *caller, cl_event event, bool *over);
+
 /* Releases an event; NULL is allowed. */
 void tn_event_release(cl_event event);
 

@@ -1,0 +1,83 @@
+/* Enqueuing a call: the members' streams, and the job. */
+#include "group/group.h"
+
+#include "group/agree.h"
+#include "group/progress.h"
+#include "runtime/queue/host_event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void fill_header(tenon_group *group, tn_job *job)
+{
+    const tn_collective *c = &job->call.collective;
+    tn_header *h = &job->own;
+    const tenon_tensor *tensors =
+        job->call.x[0].dtype != TENON_DTYPE_INVALID && c->kind != TN_BROADCAST ? job->call.x
+                                                                               : job->call.y;
+    if (!tn_is_pair(job))
+        h->number = ++group->calls;
+    h->kind = (uint32_t)c->kind;
+    h->combination = (uint32_t)job->call.combination;
+    h->root = c->root;
+    h->to = c->to;
+    snprintf(h->name, sizeof h->name, "%s", job->call.name);
+    if (c->kind != TN_BARRIER)
+        tn_header_set_tensors(h, tensors, job->call.count, c->length);
+}
+
+static void append(tenon_group *group, tn_job *job)
+{
+    tn_mutex_lock(&group->lock);
+    *group->last_added = job;
+    group->last_added = &job->next;
+    group->unfinished++;
+    tn_condition_broadcast(&group->changed);
+    tn_mutex_unlock(&group->lock);
+    if (!group->has_thread)
+        tn_progress_make(group);
+}
+
+/* Notes the earlier work of a member and makes its later work wait for the job. */
+static tenon_status enter_member(tenon_group *group, tn_job *job, uint32_t m, cl_event *event)
+{
+    tenon_stream *stream = group->members[job->first + m].stream;
+    const char *caller = job->call.name;
+    const tenon_sync before = {.event = &job->ready[m]};
+    TN_TRY(tn_sync_marker(caller, stream, &before));
+    return tn_host_event_enqueue(caller, stream, &job->done[m], event);
+}
+
+static uint32_t count_peers(const tenon_group *group, const tn_collective *c)
+{
+    if (c->kind != TN_SEND && c->kind != TN_RECEIVE)
+        return group->places.processes - 1;
+    return !tn_is_local(&group->places, c->root) || !tn_is_local(&group->places, c->to);
+}
+
+tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, uint32_t first,
+                              uint32_t members, cl_event *events)
+{
+    cl_event made[TENON_GROUP_MAX_MEMBERS] = {NULL};
+    for (uint32_t m = 0; m < members; m++)
+        TN_TRY(tn_stream_check(call->name, group->members[first + m].stream));
+    tn_job *job = tn_job_create(call, first, members, count_peers(group, &call->collective));
+    tenon_status status = TENON_OK;
+    if (job == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", call->name);
+    for (uint32_t m = 0; m < members && status == TENON_OK; m++)
+        status = enter_member(group, job, m, &made[m]);
+    if (status == TENON_OK && events != NULL)
+        memcpy(events, made, members * sizeof *events);
+    else
+        for (uint32_t m = 0; m < members; m++)
+            tn_event_release(made[m]);
+    if (status == TENON_OK) {
+        fill_header(group, job);
+        append(group, job);
+    } else {
+        tn_job_release(job);
+        tn_job_free(job);
+    }
+    return status;
+}

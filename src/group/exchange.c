@@ -1,0 +1,330 @@
+#include "group/exchange.h"
+
+#include "group/combine.h"
+#include "group/group.h"
+
+#include <tenon/elementwise.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const tenon_tensor *array_of(const tn_job *job, const tn_places *places, uint32_t rank,
+                                    bool is_output)
+{
+    const uint32_t m = rank - tn_first_rank(places);
+    return is_output ? &job->y[m] : &job->x[m];
+}
+
+static size_t element_size(const tn_job *job)
+{
+    return tenon_dtype_size(job->x[0].dtype != TENON_DTYPE_INVALID ? job->x[0].dtype
+                                                                   : job->y[0].dtype);
+}
+
+static tn_parcel *find(tn_parcel *parcels, uint32_t count, const tn_parcel *wanted)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (parcels[i].from == wanted->from && parcels[i].message.peer == wanted->message.peer &&
+            parcels[i].from_output == wanted->from_output && parcels[i].start == wanted->start &&
+            parcels[i].count == wanted->count)
+            return &parcels[i];
+    return NULL;
+}
+
+/* Adds a parcel unless the same range of the same member already goes to that process. */
+static tenon_status add(tn_parcel **parcels, uint32_t *count, const tn_parcel *parcel)
+{
+    if (find(*parcels, *count, parcel) != NULL)
+        return TENON_OK;
+    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
+        const size_t room = *count > 0 ? 2 * (size_t)*count : 1;
+        tn_parcel *grown = realloc(*parcels, room * sizeof *grown);
+        if (grown == NULL)
+            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a list of messages");
+        *parcels = grown;
+    }
+    (*parcels)[(*count)++] = *parcel;
+    return TENON_OK;
+}
+
+static uint32_t first_source(const tn_group_step *step)
+{
+    return step->from == TN_ALL_MEMBERS ? 0 : step->from;
+}
+
+static uint32_t sources_of(const tn_job *job, const tn_group_step *step)
+{
+    return step->from == TN_ALL_MEMBERS ? job->call.collective.members : 1;
+}
+
+/* Lists what a step moves between this process and others. */
+static tenon_status list_step(const tenon_group *group, const tn_job *job, tn_exchange *e,
+                              const tn_group_step *step)
+{
+    const tn_places *places = &group->places;
+    const bool to_here = tn_is_local(places, step->to);
+    for (uint32_t i = 0; i < sources_of(job, step); i++) {
+        const uint32_t from = first_source(step) + i;
+        tn_parcel parcel = {.from = from,
+                            .from_output = step->from_output,
+                            .start = step->from_start,
+                            .count = step->count};
+        parcel.message.peer = tn_process_of(places, to_here ? from : step->to);
+        if (to_here && !tn_is_local(places, from))
+            TN_TRY(add(&e->in, &e->in_count, &parcel));
+        if (!to_here && tn_is_local(places, from))
+            TN_TRY(add(&e->out, &e->out_count, &parcel));
+    }
+    return TENON_OK;
+}
+
+static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_exchange *e)
+{
+    const tn_collective *c = &job->call.collective;
+    const uint32_t count = tn_group_step_count(c, e->phase);
+    for (uint32_t i = 0; i < count && group->places.processes > 1; i++) {
+        const tn_group_step step = tn_group_step_at(c, e->range, e->phase, i);
+        if (step.count > 0)
+            TN_TRY(list_step(group, job, e, &step));
+    }
+    return TENON_OK;
+}
+
+/* Starts all receives. The memory is for the first local member that needs it. */
+static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    for (uint32_t i = 0; i < e->in_count; i++) {
+        tn_parcel *in = &e->in[i];
+        const uint64_t bytes = (uint64_t)in->count * element_size(job);
+        TN_TRY(tn_staging_take(&group->staging, &group->members[0], bytes, &in->staging));
+        TN_TRY(tn_message_receive(&group->transport, &group->places, in->message.peer,
+                                  tn_data_tag(e->number, e->phase), in->staging->pointer, bytes,
+                                  &in->message));
+    }
+    return TENON_OK;
+}
+
+/* Copies what is to be sent to the host. */
+static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    uint64_t members = 0;
+    for (uint32_t i = 0; i < e->out_count; i++) {
+        tn_parcel *out = &e->out[i];
+        const uint32_t m = out->from - tn_first_rank(&group->places);
+        const tenon_tensor part = tn_array_part(
+            array_of(job, &group->places, out->from, out->from_output), out->start, out->count);
+        const uint64_t bytes = (uint64_t)out->count * element_size(job);
+        TN_TRY(tn_staging_take(&group->staging, &group->members[m], bytes, &out->staging));
+        TN_TRY(tn_group_fail_at(group, m,
+                                tenon_tensor_download_async(group->members[m].own, &part,
+                                                            out->staging->pointer, bytes, NULL)));
+        members |= UINT64_C(1) << m;
+    }
+    return tn_group_mark(group, members, e->marks);
+}
+
+static tenon_status start_sends(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    for (uint32_t i = 0; i < e->out_count; i++) {
+        tn_parcel *out = &e->out[i];
+        TN_TRY(tn_message_send(&group->transport, &group->places, out->message.peer,
+                               tn_data_tag(e->number, e->phase), out->staging->pointer,
+                               (uint64_t)out->count * element_size(job), &out->message));
+    }
+    return TENON_OK;
+}
+
+static tenon_status test_parcels(tenon_group *group, tn_parcel *parcels, uint32_t count,
+                                 tn_progress *progress, bool *over)
+{
+    *over = true;
+    for (uint32_t i = 0; i < count; i++) {
+        TN_TRY(tn_message_test(&group->transport, &group->places, &parcels[i].message,
+                               &progress->moved));
+        *over = *over && !parcels[i].message.is_pending;
+    }
+    progress->waits_for_messages = progress->waits_for_messages || !*over;
+    return TENON_OK;
+}
+
+static bool same_place(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return a->offset == b->offset && a->memory.kind == b->memory.kind &&
+           a->memory.u.svm == b->memory.u.svm;
+}
+
+/* Returns a view of the elements of member `from` for the member that executes the step. */
+static tenon_status open_source(tenon_group *group, tn_job *job, tn_exchange *e,
+                                const tn_group_step *step, uint32_t from, tenon_tensor *view)
+{
+    const tn_places *places = &group->places;
+    const tn_group_member *user = &group->members[step->to - tn_first_rank(places)];
+    if (!tn_is_local(places, from)) {
+        tn_parcel wanted = {.from = from,
+                            .from_output = step->from_output,
+                            .start = step->from_start,
+                            .count = step->count};
+        wanted.message.peer = tn_process_of(places, from);
+        const tn_parcel *in = find(e->in, e->in_count, &wanted);
+        const tenon_tensor *y = array_of(job, places, step->to, true);
+        return tn_source_wrap(&e->sources[e->source_count++], in->staging->pointer, y->dtype,
+                              step->count, user, view);
+    }
+    const uint32_t m = from - tn_first_rank(places);
+    *view = tn_array_part(array_of(job, places, from, step->from_output), step->from_start,
+                          step->count);
+    if (tn_source_is_shared(&group->members[m], user))
+        return TENON_OK;
+    return tn_source_map(&e->sources[e->source_count++], &group->members[m], view, user, view);
+}
+
+/* Executes a step of a local member. */
+static tenon_status run_step(tenon_group *group, tn_job *job, tn_exchange *e,
+                             const tn_group_step *step)
+{
+    const uint32_t first = first_source(step), count = sources_of(job, step);
+    const tn_group_member *to = &group->members[step->to - tn_first_rank(&group->places)];
+    const tenon_tensor y =
+        tn_array_part(array_of(job, &group->places, step->to, true), step->to_start, step->count);
+    tenon_tensor views[TENON_GROUP_MAX_MEMBERS];
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(open_source(group, job, e, step, first + i, &views[i]));
+    if (step->from == TN_ALL_MEMBERS)
+        return tn_combine(to, job->call.combination, views, count, &y);
+    if (same_place(&views[0], &y))
+        return TENON_OK;
+    return tenon_copy(to->own, NULL, &views[0], &y, NULL);
+}
+
+/* Starts the work of all local members before any of it is waited for. */
+static tenon_status start_steps(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    const tn_collective *c = &job->call.collective;
+    const uint32_t count = tn_group_step_count(c, e->phase), first = tn_first_rank(&group->places);
+    uint64_t members = 0;
+    if (count == 0)
+        return TENON_OK;
+    const tn_group_step any = tn_group_step_at(c, e->range, e->phase, 0);
+    e->sources = calloc((size_t)count * sources_of(job, &any), sizeof *e->sources);
+    if (e->sources == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a list of sources");
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_group_step step = tn_group_step_at(c, e->range, e->phase, i);
+        if (step.count == 0 || !tn_is_local(&group->places, step.to))
+            continue;
+        const uint32_t m = step.to - first;
+        TN_TRY(tn_group_fail_at(group, m, run_step(group, job, e, &step)));
+        TN_TRY(tn_group_fail_at(group, m, tenon_stream_flush(group->members[m].own)));
+        members |= UINT64_C(1) << m;
+    }
+    return tn_group_mark(group, members, e->marks);
+}
+
+static tenon_status close_sources(tn_exchange *e)
+{
+    tenon_status status = TENON_OK;
+    while (e->source_count > 0) {
+        const tenon_status closed = tn_source_close(&e->sources[--e->source_count]);
+        status = status == TENON_OK ? closed : status;
+    }
+    free(e->sources);
+    e->sources = NULL;
+    return status;
+}
+
+/* Gives back memory whose messages have ended; that of others stays allocated forever. */
+static void free_parcels(tenon_group *group, tn_parcel **parcels, uint32_t *count)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (tn_message_cancel(&group->transport, &(*parcels)[i].message))
+            tn_staging_give_back(&group->staging, (*parcels)[i].staging);
+    free(*parcels);
+    *parcels = NULL;
+    *count = 0;
+}
+
+static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    e->state = TN_EXCHANGE_COPIES;
+    TN_TRY(list_phase(group, job, e));
+    TN_TRY(start_receives(group, job, e));
+    return start_copies(group, job, e);
+}
+
+tenon_status tn_exchange_begin(tenon_group *group, tn_job *job, tn_exchange *e, tn_range range,
+                               uint64_t number)
+{
+    e->range = range;
+    e->number = number;
+    e->phase = 0;
+    return begin_phase(group, job, e);
+}
+
+static tenon_status end_phase(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    free_parcels(group, &e->out, &e->out_count);
+    free_parcels(group, &e->in, &e->in_count);
+    e->state = TN_EXCHANGE_IDLE;
+    if (++e->phase < TN_GROUP_PHASES && tn_group_step_count(&job->call.collective, e->phase) > 0)
+        return begin_phase(group, job, e);
+    return TENON_OK;
+}
+
+tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e,
+                                 tn_progress *progress)
+{
+    bool over = true;
+    if (e->state == TN_EXCHANGE_COPIES) {
+        TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
+        if (!over)
+            return TENON_OK;
+        TN_TRY(start_sends(group, job, e));
+        e->state = TN_EXCHANGE_SENDS;
+    }
+    if (e->state == TN_EXCHANGE_SENDS) {
+        TN_TRY(test_parcels(group, e->in, e->in_count, progress, &over));
+        if (!over)
+            return TENON_OK;
+        TN_TRY(start_steps(group, job, e));
+        e->state = TN_EXCHANGE_COMBINES;
+        progress->moved = true;
+    }
+    if (e->state == TN_EXCHANGE_COMBINES) {
+        TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
+        if (!over)
+            return TENON_OK;
+        TN_TRY(close_sources(e));
+        e->state = TN_EXCHANGE_ENDS;
+    }
+    if (e->state == TN_EXCHANGE_ENDS) {
+        TN_TRY(test_parcels(group, e->out, e->out_count, progress, &over));
+        if (over) {
+            progress->moved = true;
+            return end_phase(group, job, e);
+        }
+    }
+    return TENON_OK;
+}
+
+void tn_exchange_abandon(tenon_group *group, tn_job *job, tn_exchange *e)
+{
+    for (uint32_t m = 0; m < job->members; m++) {
+        tn_event_release(e->marks[m]);
+        e->marks[m] = NULL;
+    }
+    close_sources(e);
+    free_parcels(group, &e->out, &e->out_count);
+    free_parcels(group, &e->in, &e->in_count);
+    e->state = TN_EXCHANGE_IDLE;
+}
+
+uint32_t tn_exchange_pending(const tn_exchange *e)
+{
+    for (uint32_t i = 0; i < e->in_count; i++)
+        if (e->in[i].message.is_pending)
+            return e->in[i].message.peer;
+    for (uint32_t i = 0; i < e->out_count; i++)
+        if (e->out[i].message.is_pending)
+            return e->out[i].message.peer;
+    return TN_ALL_MEMBERS;
+}

@@ -1,0 +1,71 @@
+#include "group/staging.h"
+
+#include "base/status.h"
+
+#include <stdlib.h>
+
+/* Kernels read the memory directly, in vectors of up to 16 elements of 8 bytes. */
+#define ALIGNMENT 128
+
+/* Returns true if the memory serves: of the right kind, and less than half of it unused. */
+static bool serves(const tn_staging *staging, const tn_group_member *member, uint64_t bytes)
+{
+    const bool is_kind =
+        member->is_unified ? staging->block != NULL : staging->context == member->context;
+    return is_kind && staging->bytes >= bytes && staging->bytes / 2 <= bytes;
+}
+
+static void destroy(tn_staging *staging)
+{
+    tenon_pinned_destroy(staging->pinned);
+    free(staging->block);
+    free(staging);
+}
+
+tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
+                             tn_staging **out)
+{
+    for (tn_staging **at = &pool->first; *at != NULL; at = &(*at)->next)
+        if (serves(*at, member, bytes)) {
+            *out = *at;
+            *at = (*at)->next;
+            return TENON_OK;
+        }
+    tn_staging *staging = calloc(1, sizeof *staging);
+    tenon_status status = TENON_OK;
+    if (staging != NULL && member->is_unified)
+        staging->block = malloc((size_t)bytes + ALIGNMENT);
+    if (staging == NULL || (member->is_unified && staging->block == NULL))
+        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message of %llu bytes",
+                         (unsigned long long)bytes);
+    else if (!member->is_unified)
+        status = tenon_pinned_create(member->context, bytes, &staging->pinned);
+    if (status != TENON_OK) {
+        free(staging);
+        return status;
+    }
+    staging->bytes = bytes;
+    staging->context = member->is_unified ? NULL : member->context;
+    staging->pointer = member->is_unified ? (char *)staging->block + ALIGNMENT -
+                                                (size_t)((uintptr_t)staging->block % ALIGNMENT)
+                                          : tenon_pinned_pointer(staging->pinned);
+    *out = staging;
+    return TENON_OK;
+}
+
+void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging)
+{
+    if (staging == NULL)
+        return;
+    staging->next = pool->first;
+    pool->first = staging;
+}
+
+void tn_staging_pool_destroy(tn_staging_pool *pool)
+{
+    while (pool->first != NULL) {
+        tn_staging *staging = pool->first;
+        pool->first = staging->next;
+        destroy(staging);
+    }
+}

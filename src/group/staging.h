@@ -1,0 +1,33 @@
+/* Host memory for messages. */
+#ifndef TN_GROUP_STAGING_H
+#define TN_GROUP_STAGING_H
+
+#include "group/member.h"
+
+/* Host memory for a message. Pinned if the device that copies to or from it has memory of its own.
+ */
+typedef struct tn_staging {
+    struct tn_staging *next; /* in the pool */
+    void *pointer;           /* aligned for vectors of every type */
+    uint64_t bytes;
+    void *block;            /* allocated; NULL: pinned */
+    tenon_pinned *pinned;   /* in the context */
+    tenon_context *context; /* of `pinned` */
+} tn_staging;
+
+/* Unused staging memory is kept for the next messages, since new pages cost more than copies. */
+typedef struct tn_staging_pool {
+    tn_staging *first;
+} tn_staging_pool;
+
+/* Takes memory of at least `bytes` from the pool, or allocates it. */
+tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
+                             tn_staging **staging);
+
+/* Returns memory to the pool; NULL is allowed. */
+void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging);
+
+/* Frees the memory in the pool. */
+void tn_staging_pool_destroy(tn_staging_pool *pool);
+
+#endif
