@@ -220,9 +220,9 @@ static inline tenon_status tenon_mpi_shrink(void *data, tenon_transport *survivo
     MPI_Comm own = MPI_COMM_NULL;
     tenon_status status;
     int code;
-    /* Processes that wait for a survivor, not for the lost one, must join, too. */
+    /* MPIX_Comm_revoke is not needed: a group always has a receive from every other process, so MPI
+     * tells each survivor. */
     state->is_broken = 1;
-    (void)MPIX_Comm_revoke(state->comm);
     code = MPIX_Comm_shrink(state->comm, &own);
     if (code != MPI_SUCCESS)
         return tenon_mpi_status(code);

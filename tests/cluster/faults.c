@@ -77,7 +77,7 @@ static void proceed(tenon_group *group, tenon_stream *stream, const tenon_tensor
                   (int)tenon_group_size(left));
     for (int step = 0; step < 10; step++)
         CLUSTER_OK(sum(left, stream, x, y, step, (size - 1.0) * size / 2));
-    printf("shrunk %.6f\n", cluster_now() - start);
+    printf("shrunk %d %.6f\n", cluster_rank, cluster_now() - start);
     /* MPI_Finalize might wait for the lost process. */
     fflush(stdout);
     _exit(0);
@@ -115,7 +115,8 @@ int main(int argc, char **argv)
     tenon_status status = TENON_OK;
     for (int step = 0; status == TENON_OK; step++)
         status = sum(group, stream, &x, &y, step, ranks);
-    printf("told %.6f %s %s\n", cluster_now(), tenon_status_string(status), tenon_last_error());
+    printf("told %d %.6f %s %s\n", cluster_rank, cluster_now(), tenon_status_string(status),
+           tenon_last_error());
     fflush(stdout);
     if (can_shrink && status == TENON_ERROR_PEER_LOST)
         proceed(group, stream, &x, &y);

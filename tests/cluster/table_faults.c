@@ -17,7 +17,7 @@ static void perhaps_end(void)
 {
     if (signal_number == 0 || cluster_rank != (int)victim || cluster_now() < end_at)
         return;
-    printf("ended %.6f\n", cluster_now());
+    printf("ends %.6f\n", cluster_now());
     fflush(stdout);
     raise(signal_number);
 }
@@ -76,7 +76,7 @@ static void shrink(const tenon_transport *t, double told)
                       (int)old_ranks[r]);
     for (unsigned char i = 0; i < 20; i++)
         CLUSTER_OK(exchange(&left, i, &peer));
-    printf("shrunk %.6f\n", cluster_now() - told);
+    printf("shrunk %d %.6f\n", cluster_rank, cluster_now() - told);
     left.destroy(left.state);
 }
 
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
         status = exchange(&t, i, &peer);
     const double told = cluster_now();
     signal_number = 0;
-    printf("told %.6f %s %d\n", told, tenon_status_string(status), (int)peer);
+    printf("told %d %.6f %s rank %d\n", cluster_rank, told, tenon_status_string(status), (int)peer);
     fflush(stdout);
     if (status == TENON_ERROR_PEER_LOST && t.shrink != NULL)
         shrink(&t, told);
