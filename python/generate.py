@@ -45,6 +45,7 @@ BY_HAND = {"gemm_pack", "conv_pack_filter", "concat", "clip_by_norm"}
 # Names that differ between Python and C.
 RENAMED = {
     "tenon_context_create": "tenon.Context",
+    "tenon_group_create": "tenon.Group",
     "tenon_memory_create": "tenon.empty",
     "tenon_plan_run_operands": "tenon.Plan.run",
     "tenon_plan_scalar": "tenon.Plan.scalars",

@@ -74,6 +74,14 @@ TENON_CALL tenon_status tenon_stream_flush(tenon_stream *stream);
  * failed work. */
 TENON_CALL tenon_status tenon_stream_finish(tenon_stream *stream);
 
+/** Makes later work of a stream wait for the earlier work of another one. Does not wait itself.
+ * Flushes `other`. Neither stream may be used by another thread during the call.
+ *  @param other  a stream of the same OpenCL context; the same stream does nothing
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; another OpenCL context) ·
+ *          TENON_ERROR_ASYNCHRONOUS · TENON_ERROR_DEVICE_LOST · TENON_ERROR_OUT_OF_MEMORY ·
+ *          TENON_ERROR_OPENCL */
+TENON_CALL tenon_status tenon_stream_wait(tenon_stream *stream, tenon_stream *other);
+
 /** Allocates workspace in advance: later runs of plans that need at most `bytes` do not allocate.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_WORKSPACE_TOO_SMALL (above the
  *          stream's limit) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */

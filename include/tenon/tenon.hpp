@@ -21,8 +21,8 @@
  * `create` is also available with exceptions. All source files of a program should use the same
  * mode, because a macro selects it.
  *
- * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Event) can be moved but
- * not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Group, Event) can be
+ * moved but not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
  * to every function of the C API. Thread safety is that of the C objects. A default-constructed or
  * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
  * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
@@ -39,6 +39,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -304,6 +305,8 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
     result flush() const { return check(tenon_stream_flush(get())); }
     /** tenon_stream_finish. */
     result finish() const { return check(tenon_stream_finish(get())); }
+    /** tenon_stream_wait. */
+    result wait(tenon_stream *other) const { return check(tenon_stream_wait(get(), other)); }
     /** tenon_stream_reserve_workspace. */
     result reserve_workspace(std::uint64_t bytes) const
     {
@@ -785,6 +788,111 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
             return tenon_conv_pack_filter(stream, &params, &w, p, nullptr);
         });
     }
+};
+
+/** Tensors of a collective, one per member: {a, b}, or a std::vector of Tensor or tenon_tensor. They
+ * must exist until the collective is done. */
+class members {
+  public:
+    /** Takes tensors one by one. */
+    members(std::initializer_list<detail::reference<tenon_tensor>> list)
+    {
+        for (const tenon_tensor *tensor : list)
+            views_.push_back(*tensor);
+    }
+    /** Takes all tensors of a container. */
+    template <class T,
+              class = std::enable_if_t<std::is_convertible_v<const T &, const tenon_tensor &>>>
+    members(const std::vector<T> &list)
+    {
+        for (const tenon_tensor &tensor : list)
+            views_.push_back(tensor);
+    }
+    /** Returns the array for a group of this size, or NULL, which every call rejects. */
+    const tenon_tensor *of(std::uint32_t size) const
+    {
+        return views_.size() == size ? views_.data() : nullptr;
+    }
+
+  private:
+    std::vector<tenon_tensor> views_;
+};
+
+/** Owns a tenon_group: collective operations on tensors of several devices. Arguments are those of
+ * the C functions; `events` receives one event per member. A number of tensors that is not the
+ * number of members is rejected ("x is NULL"). The streams must exist until the group is destroyed.
+ *
+ *     tenon::Group group({first, second});
+ *     group.all_reduce(TENON_GROUP_SUM, {a, b}, {a, b}); */
+class Group : public detail::owner<tenon_group, tenon_group_destroy> {
+  public:
+    using owner::owner;
+    /** tenon_group_create; `out` is unchanged on failure. */
+    static result create(Group &out, const std::vector<tenon_stream *> &streams,
+                         detail::reference<tenon_group_params> params = nullptr)
+    {
+        return detail::make(out, out.get(), [&](tenon_group **g) {
+            return tenon_group_create(streams.data(), static_cast<std::uint32_t>(streams.size()),
+                                      params, g);
+        });
+    }
+#if TENON_HPP_EXCEPTIONS
+    /** tenon_group_create. */
+    explicit Group(const std::vector<tenon_stream *> &streams,
+                   detail::reference<tenon_group_params> params = nullptr)
+    {
+        create(*this, streams, params);
+    }
+#endif
+    /** tenon_group_size. */
+    std::uint32_t size() const { return tenon_group_size(get()); }
+    /** tenon_group_all_reduce. */
+    result all_reduce(tenon_group_kind kind, const members &x, const members &y,
+                      cl_event *events = nullptr) const
+    {
+        return check(tenon_group_all_reduce(get(), kind, x.of(size()), y.of(size()), events));
+    }
+    /** tenon_group_reduce. */
+    result reduce(tenon_group_kind kind, std::uint32_t root, const members &x,
+                  const tenon_tensor &y, cl_event *events = nullptr) const
+    {
+        return check(tenon_group_reduce(get(), kind, root, x.of(size()), &y, events));
+    }
+    /** tenon_group_reduce_scatter. */
+    result reduce_scatter(tenon_group_kind kind, const members &x, const members &y,
+                          cl_event *events = nullptr) const
+    {
+        return check(tenon_group_reduce_scatter(get(), kind, x.of(size()), y.of(size()), events));
+    }
+    /** tenon_group_all_gather. */
+    result all_gather(const members &x, const members &y, cl_event *events = nullptr) const
+    {
+        return check(tenon_group_all_gather(get(), x.of(size()), y.of(size()), events));
+    }
+    /** tenon_group_broadcast. */
+    result broadcast(std::uint32_t root, const tenon_tensor &x, const members &y,
+                     cl_event *events = nullptr) const
+    {
+        return check(tenon_group_broadcast(get(), root, &x, y.of(size()), events));
+    }
+    /** tenon_group_all_to_all. */
+    result all_to_all(const members &x, const members &y, cl_event *events = nullptr) const
+    {
+        return check(tenon_group_all_to_all(get(), x.of(size()), y.of(size()), events));
+    }
+    /** tenon_group_transfer. */
+    result transfer(std::uint32_t from, std::uint32_t to, const tenon_tensor &x,
+                    const tenon_tensor &y, cl_event *events = nullptr) const
+    {
+        return check(tenon_group_transfer(get(), from, to, &x, &y, events));
+    }
+    /** tenon_group_barrier. */
+    result barrier(cl_event *events = nullptr) const
+    {
+        return check(tenon_group_barrier(get(), events));
+    }
+    /** tenon_group_wait. */
+    result wait() const { return check(tenon_group_wait(get())); }
 };
 
 namespace detail {

@@ -30,6 +30,7 @@ from ._constants import *  # noqa: F401,F403
 from ._context import Context, Stream, default_context, device_list, device_select
 from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
 from ._functions import *  # noqa: F401,F403
+from ._group import Group
 from ._lists import clip_by_norm, concat
 from ._loader import ffi, lib, version
 from ._makers import empty, from_dlpack, full, tensor, view, zeros
@@ -46,7 +47,7 @@ __all__ += _operations.__all__
 __all__ += _functions.__all__
 __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
             "default_context", "device_list", "device_select",
-            "Activation", "Bound", "Context", "Packed", "Plan", "Sequence", "Stream", "Tensor",
+            "Activation", "Bound", "Context", "Group", "Packed", "Plan", "Sequence", "Stream", "Tensor",
             "DeviceNotFound", "Error", "InvalidArgument", "OutOfMemory", "Unsupported",
             "ffi", "lib", "version"]
 

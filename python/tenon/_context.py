@@ -212,6 +212,21 @@ class Stream:
         with self.lock:
             check(lib.tenon_stream_finish(self._c))
 
+    def wait(self, other: "Stream") -> None:
+        """Makes later work of this stream wait for the earlier work of another one of the same context. Does not
+        wait itself. Calls do this for tensors that were last used on another stream.
+
+        Raises
+        ------
+        InvalidArgument (ValueError)
+            The other stream belongs to another context.
+        """
+        if not isinstance(other, Stream):
+            raise TypeError(f"other: expected a tenon.Stream, got {type(other).__name__}")
+        first, second = sorted((self, other), key=id)  # in one order, so that two threads cannot block each other
+        with first.lock, second.lock:
+            check(lib.tenon_stream_wait(self._c, other._c))
+
     def reserve_workspace(self, bytes: int) -> None:
         """Allocates workspace in advance: runs of plans that need at most `bytes` do not allocate."""
         with self.lock:

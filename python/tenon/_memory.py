@@ -16,7 +16,7 @@ def checked(value: Any) -> Any:
 
 
 class Memory:
-    """Device memory, and the streams that have used it since they were last finished."""
+    """Device memory, and the streams that have used it and that no other use has waited for."""
 
     _lock = threading.Lock()
     owner: Any = None  # the sequence that the memory belongs to
@@ -27,13 +27,13 @@ class Memory:
         self._streams: frozenset = frozenset()
 
     def use(self, stream: Stream) -> None:
-        """Orders a stream after all other streams that have used the memory, by finishing them."""
+        """Orders a stream after all other streams that have used the memory."""
         if self._streams is stream.only:
             return
         with Memory._lock:
             others, self._streams = self._streams - stream.only, stream.only
         for other in others:
-            other.finish()
+            stream.wait(other)
 
     def settle(self) -> None:
         """Waits for all work that has used the memory."""

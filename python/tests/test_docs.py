@@ -9,6 +9,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/python.md", "python/README.md")  # pages that must contain Python code
+# Examples of parallel training, which fail themselves if results differ from those of one device.
+PARALLEL = (("data_parallel", "member 1 of 2, 2 buckets: 0 parameters differ"),
+            ("sharded_optimizer", "member 2 of 3: 0 parameters differ"),
+            ("sharded_parameters", "member 3 of 4: 0 parameters differ"),
+            ("tensor_parallel", "% of their bounds"),
+            ("pipeline_parallel", "3 stages: 0 parameters differ"))
 
 
 class Blocks(unittest.TestCase):
@@ -25,7 +31,7 @@ class Blocks(unittest.TestCase):
 
     def test_the_examples_run(self):
         for name, printed in (("edges", "#####"), ("options", "Asian arithmetic"),
-                              ("safe_training", "steps skipped")):
+                              ("safe_training", "steps skipped"), *PARALLEL):
             with self.subTest(name):
                 done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py"], check=False,
                                       capture_output=True, text=True)

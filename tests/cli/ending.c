@@ -230,6 +230,7 @@ static void try_all_in_child(void)
     expect_refusal(tenon_stream_create(context, NULL, &another), "tenon_stream_create");
     expect_refusal(tenon_stream_flush(stream), "tenon_stream_flush");
     expect_refusal(tenon_stream_finish(stream), "tenon_stream_finish");
+    expect_refusal(tenon_stream_wait(stream, stream), "tenon_stream_wait");
     expect_refusal(tenon_memory_create(context, 64, &memory), "tenon_memory_create");
     expect_refusal(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &tensor),
                    "tenon_tensor_create");

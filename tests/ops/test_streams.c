@@ -175,6 +175,36 @@ TEST(empty_work_waits_and_signals)
     check_wait(0, call_fill);
 }
 
+/* Work after tenon_stream_wait begins when the other stream's earlier work is done. */
+TEST(streams_wait_for_each_other)
+{
+    cl_event gate = test_gate(test_context), done = NULL;
+    tenon_stream *other = test_new_stream(test_context);
+    tenon_tensor x = make_tensor(test_context, 1000);
+    const tenon_sync held = {.wait_list = &gate, .wait_count = 1}, signals = {.event = &done};
+    float first;
+    assert_ok(tenon_tensor_fill(other, &x, 3, &held));
+    assert_ok(tenon_stream_wait(test_stream, other));
+    assert_ok(relu(test_stream, &x, &x, &signals));
+    assert_int_not_equal(status_of(done), CL_COMPLETE);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    x.shape[0] = 1;
+    assert_ok(tenon_tensor_download(test_stream, &x, &first, sizeof first, NULL));
+    assert_float_equal(first, 3, 0);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    assert_ok(tenon_stream_wait(other, other));
+    tenon_context *apart = test_new_context(NULL);
+    tenon_stream *foreign = test_new_stream(apart);
+    assert_invalid(tenon_stream_wait(test_stream, foreign), "another OpenCL context");
+    assert_invalid(tenon_stream_wait(test_stream, NULL), "other");
+    assert_invalid(tenon_stream_wait(NULL, other), "stream");
+    tenon_stream_destroy(foreign);
+    tenon_context_release(apart);
+    tenon_stream_destroy(other);
+    tenon_memory_destroy(&x.memory);
+}
+
 TEST(transfers_give_events)
 {
     float data[4] = {1, 2, 3, 4};

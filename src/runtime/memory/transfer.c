@@ -116,6 +116,19 @@ static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor
         clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, 0, NULL, NULL);
 }
 
+/* PoCL 3.1 ends a mapping by its address: if the command of an earlier one with the same address
+ * has not run yet, that one is freed instead. The thread of a group maps the members' tensors, so a
+ * map command must not be enqueued before the group's work is done. A failure is reported by the
+ * map command. */
+static void wait_for_groups(tenon_stream *stream, const tenon_sync *sync)
+{
+    if (tn_sync_wait_count(sync) > 0)
+        clWaitForEvents(tn_sync_wait_count(sync), tn_sync_wait_list(sync));
+    if (stream->awaits_host)
+        tn_stream_settle(stream);
+    stream->awaits_host = false;
+}
+
 /* Maps the extent of the view and waits. Returns NULL and sets the status on failure. */
 static void *map_extent(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
                         uint32_t flags, const tenon_sync *sync, tenon_status *status)
@@ -126,6 +139,7 @@ static void *map_extent(const char *caller, tenon_stream *stream, const tenon_te
     tn_command command;
     cl_int error;
     void *at;
+    wait_for_groups(stream, sync);
     *status = tn_command_begin(caller, stream, sync, wants_event(svm, NULL), &command);
     if (*status != TENON_OK)
         return NULL;

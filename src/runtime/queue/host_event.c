@@ -9,6 +9,7 @@ tenon_status tn_host_event_enqueue(const char *caller, tenon_stream *stream, cl_
     cl_int error;
     *event = clCreateUserEvent(stream->context->cl, &error);
     TN_CL_TRY(caller, "clCreateUserEvent", error);
+    stream->awaits_host = true;
     const tenon_sync sync = {.wait_list = event, .wait_count = 1, .event = after};
     const tenon_status status = tn_sync_marker(caller, stream, &sync);
     if (status != TENON_OK)

@@ -2,6 +2,7 @@
 
 #include "runtime/opencl/cl_error.h"
 #include "runtime/queue/command.h"
+#include "runtime/queue/host_event.h"
 #include "runtime/opencl/gate.h"
 #include "runtime/memory/heap.h"
 #include "runtime/program/binary_writer.h"
@@ -220,6 +221,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
         return tn_stream_check(caller, stream);
     TN_TRY(tn_gate_check(caller));
     cl_int error = clFinish(stream->queue);
+    stream->awaits_host = false;
     tn_process_reregister(stream);
     /* Waiting needs no resources: a driver that reports a lack of them here has lost the device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
@@ -228,6 +230,30 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
                           tn_cl_error_string(error));
     TN_CL_TRY(caller, "clFinish", error);
     return tn_stream_check(caller, stream);
+}
+
+TENON_API tenon_status tenon_stream_wait(tenon_stream *stream, tenon_stream *other)
+{
+    static const char caller[] = "tenon_stream_wait";
+    cl_event event = NULL;
+    TN_TRY(tn_stream_check(caller, stream));
+    if (other == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: other is NULL", caller);
+    TN_TRY(tn_stream_check(caller, other));
+    if (stream->context->cl != other->context->cl)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: other belongs to another OpenCL context than the stream", caller);
+    if (stream == other)
+        return TENON_OK;
+    const tenon_sync after = {.event = &event};
+    tenon_status status = tn_sync_marker(caller, other, &after);
+    if (status == TENON_OK) {
+        const tenon_sync before = {.wait_list = &event, .wait_count = 1};
+        stream->awaits_host |= other->awaits_host;
+        status = tn_sync_marker(caller, stream, &before);
+    }
+    tn_event_release(event);
+    return status;
 }
 
 TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,

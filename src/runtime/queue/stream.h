@@ -31,6 +31,7 @@ struct tenon_stream {
     /* Events that nothing waits for any more, kept until the next command. */
     cl_event past[2];
     cl_uint past_count;
+    bool awaits_host; /* work may wait for an event that a thread of the host completes */
     const char *last_operation;
     tn_arena arena;
     tenon_trace_callback trace;

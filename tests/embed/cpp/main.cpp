@@ -285,6 +285,59 @@ void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(std::strstr(tenon_last_error(), "must be an integer of 64 bits") != nullptr);
 }
 
+/* Collectives of two members with one context. */
+void test_groups(const tenon::Context &context, const tenon::Stream &stream)
+{
+    tenon::Stream other;
+    TRY(tenon::Stream::create(other, context));
+    tenon::Group group;
+    EXPECT(group.size() == 0);
+    TRY(tenon::Group::create(group, {stream, other}));
+    EXPECT(group.size() == 2);
+    std::vector<tenon::Tensor<float>> x(2), y(2);
+    tenon::Tensor<float> first, second;
+    for (std::size_t m = 0; m < 2; m++) {
+        TRY(tenon::Tensor<float>::create(x[m], context, {2}));
+        TRY(tenon::Tensor<float>::create(y[m], context, {2}));
+    }
+    TRY(tenon::Tensor<float>::create(first, context, {1}));
+    TRY(tenon::Tensor<float>::create(second, context, {1}));
+    const auto values = [&](const tenon::Tensor<float> &tensor) {
+        Floats read(static_cast<std::size_t>(tensor.elements()));
+        TRY(group.wait());
+        TRY(tensor.download(stream, read.data(), read.size()));
+        return read;
+    };
+    TRY(x[0].upload(stream, {1, 2}));
+    TRY(x[1].upload(other, {3, 5}));
+    TRY(group.all_reduce(TENON_GROUP_SUM, x, y));
+    EXPECT(values(y[0]) == (Floats{4, 7}) && values(y[1]) == (Floats{4, 7}));
+    TRY(group.reduce(TENON_GROUP_MAX, 1, x, y[1]));
+    EXPECT(values(y[1]) == (Floats{3, 5}));
+    TRY(group.reduce_scatter(TENON_GROUP_PRODUCT, {x[0], x[1]}, {first, second}));
+    EXPECT(values(first) == (Floats{3}) && values(second) == (Floats{10}));
+    TRY(group.all_gather({second, first}, y));
+    EXPECT(values(y[0]) == (Floats{10, 3}) && values(y[1]) == (Floats{10, 3}));
+    TRY(group.broadcast(1, x[1], y));
+    EXPECT(values(y[0]) == (Floats{3, 5}) && values(y[1]) == (Floats{3, 5}));
+    TRY(group.all_to_all(x, y));
+    EXPECT(values(y[0]) == (Floats{1, 3}) && values(y[1]) == (Floats{2, 5}));
+    TRY(group.barrier());
+    cl_event events[2];
+    TRY(group.transfer(0, 1, x[0], y[1], events));
+    EXPECT(clWaitForEvents(2, events) == CL_SUCCESS);
+    EXPECT(values(y[1]) == (Floats{1, 2}));
+    for (cl_event event : events)
+        clReleaseEvent(event);
+    EXPECT(status_of([&] { return group.all_reduce(TENON_GROUP_SUM, x, {y[0]}); }) ==
+           TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "y is NULL") != nullptr);
+    EXPECT(status_of([&] {
+               return tenon::Group::create(group, {stream, stream});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(group.size() == 2);
+}
+
 #if TENON_HPP_EXCEPTIONS
 template <class Make> bool is_refused(Make make)
 {
@@ -392,6 +445,7 @@ int main()
     test_named_operands(context, stream);
     test_sequences(context, stream);
     test_scalars(context, stream);
+    test_groups(context, stream);
     test_views();
     test_failures(context, stream);
     test_owners();

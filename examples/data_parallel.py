@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Trains a classifier of handwritten digits on several devices at once: each computes the gradients of its part of a
+batch, and they are added in buckets while the backward pass goes on.
+
+The members are equal parts of the CPU, or any devices that are given as arguments. The result has the same bits as
+training on one device that adds the gradients of the same parts in the same order, provided that the devices are equal.
+
+    pip install ./python && python examples/data_parallel.py [DEVICE DEVICE …]
+"""
+import sys
+
+import tenon
+from tenon import parallel
+
+import perceptron as p
+
+WIDTHS, BATCH, STEPS, RATE = [p.INPUTS, 256, 128, p.CLASSES], 96, 60, 0.003
+LAYERS = len(WIDTHS) - 1
+
+
+class Member:
+    """A device's parameters and the state of Adam."""
+
+    def __init__(self, parameters, stream):
+        self.stream = stream
+        self.parameters = [tenon.tensor(a, stream=stream) for a in parameters]
+        self.first = [tenon.zeros(a.shape, context=stream.context) for a in parameters]
+        self.second = [tenon.zeros(a.shape, context=stream.context) for a in parameters]
+
+    def forward(self, x, labels):
+        """Computes the values of all layers and the gradient of the loss."""
+        self.values = [tenon.tensor(x, stream=self.stream)]
+        for i in range(LAYERS):
+            w, b = self.parameters[2 * i:2 * i + 2]
+            self.values.append(p.forward(self.values[i], w, b, i == LAYERS - 1, self.stream))
+        labels = tenon.tensor(labels, stream=self.stream)
+        self.d = p.loss_gradient(self.values[-1], labels, 1 / BATCH, self.stream)
+
+    def backward(self, i, dw, db):
+        """Computes the gradients of layer i."""
+        self.d = p.backward(self.values[i], self.values[i + 1], self.d, self.parameters[2 * i], i == LAYERS - 1,
+                            dw, db, self.stream)
+
+    def update(self, gradients, step):
+        for state in zip(gradients, self.parameters, self.first, self.second):
+            tenon.adam(*state, step=step, learning_rate=RATE, stream=self.stream)
+
+
+def train(members, buckets, batches):
+    for step, parts in enumerate(batches, 1):
+        for member, part in zip(members, parts):
+            member.forward(*part)
+        for i in reversed(range(LAYERS)):
+            for m, member in enumerate(members):
+                member.backward(i, *buckets.gradients[m][2 * i:2 * i + 2])
+                buckets.ready(m, 2 * i)
+                buckets.ready(m, 2 * i + 1)  # a bucket whose gradients are all ready is added now
+        buckets.finish()
+        for m, member in enumerate(members):
+            member.update(buckets.gradients[m], step)
+
+
+def parts_of(batch, count):
+    """Divides a batch into equal parts, one for each member."""
+    x, labels = batch
+    size = len(labels) // count
+    return [(x[m * size:(m + 1) * size], labels[m * size:(m + 1) * size]) for m in range(count)]
+
+
+def main():
+    streams = [tenon.Context(d).stream for d in sys.argv[1:]] or parallel.streams(2)
+    parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
+    starts = [BATCH * i % (len(training[1]) - BATCH) for i in range(STEPS)]
+    batches = [parts_of([a[at:at + BATCH] for a in training], len(streams)) for at in starts]
+
+    members = [Member(parameters, stream) for stream in streams]
+    # Streams of their own, so that the backward pass does not wait for the sums.
+    group = tenon.Group([tenon.Stream(s.context) for s in streams])
+    buckets = parallel.Buckets(group, [a.shape for a in parameters], bytes=32 << 10)
+    train(members, buckets, batches)
+
+    alone = p.Training(parameters, tenon.Stream(streams[0].context), RATE)
+    for parts in batches:
+        alone.step(parts, 1 / BATCH)
+    expected = [t.numpy() for t in alone.parameters]
+    for m, member in enumerate(members):
+        p.report(f"member {m} of {len(members)}, {len(buckets)} buckets", [t.numpy() for t in member.parameters],
+                 expected, held_out)
+
+
+if __name__ == "__main__":
+    main()

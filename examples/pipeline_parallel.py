@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Trains a classifier of handwritten digits whose layers are divided among several devices: a pipeline of stages, each
+of which works on another micro-batch at the same time (1F1B).
+
+The result has the same bits as training on one device that adds the gradients of the micro-batches in their order.
+
+    pip install ./python && python examples/pipeline_parallel.py
+"""
+import tenon
+from tenon import parallel
+
+import perceptron as p
+
+WIDTHS, BATCH, MICRO_BATCHES, STEPS, RATE = [p.INPUTS, 192, 128, 64, p.CLASSES], 96, 6, 60, 0.003
+STAGES, LAYERS = 3, len(WIDTHS) - 1
+FIRST = [0, 2, 3, LAYERS]  # the first layer of each stage, and the number of layers
+
+
+class Link:
+    """Copies tensors from one stage to the next one or back, on streams of its own: neither stage waits for a copy that
+    it does not need."""
+
+    def __init__(self, source, target):
+        self.group = tenon.Group([tenon.Stream(source.context), tenon.Stream(target.context)])
+
+    def send(self, x):
+        return self.group.transfer(x, 0, 1)
+
+
+class Stage:
+    """Some layers, the values of the micro-batches that are on their way, and the state of Adam."""
+
+    def __init__(self, number, parameters, stream):
+        self.first, self.end, self.stream = FIRST[number], FIRST[number + 1], stream
+        zeros = lambda: [tenon.zeros(a.shape, context=stream.context) for a in self.parameters]
+        self.parameters = [tenon.tensor(a, stream=stream) for a in parameters[2 * self.first:2 * self.end]]
+        self.sums, self.gradients, self.moments = zeros(), zeros(), (zeros(), zeros())
+        self.values, self.most = {}, 0
+
+    def forward(self, i, x):
+        values = [x]
+        for layer in range(self.first, self.end):
+            w, b = self.parameters[2 * (layer - self.first):][:2]
+            values.append(p.forward(values[-1], w, b, layer == LAYERS - 1, self.stream))
+        self.values[i] = values
+        self.most = max(self.most, len(self.values))
+        return values[-1]
+
+    def backward(self, i, d):
+        """Adds the gradients of micro-batch i, and returns that of the stage's input."""
+        values, gradients = self.values.pop(i), self.gradients if i > 0 else self.sums
+        for layer in reversed(range(self.first, self.end)):
+            at = layer - self.first
+            d = p.backward(values[at], values[at + 1], d, self.parameters[2 * at], layer == LAYERS - 1,
+                           *gradients[2 * at:2 * at + 2], self.stream)
+        if i > 0:
+            for total, gradient in zip(self.sums, self.gradients):
+                tenon.elementwise(total, gradient, kind="add", d=total, stream=self.stream)
+        return d
+
+    def update(self, step):
+        for state in zip(self.sums, self.parameters, *self.moments):
+            tenon.adam(*state, step=step, learning_rate=RATE, stream=self.stream)
+
+
+def step(stages, ahead, back, parts, number):
+    """Makes a step. `ahead` and `back` are the links from each stage to the next, and from the next one."""
+    arrived, returned, last = {}, {}, len(stages) - 1
+    for s, is_forward, i in parallel.one_forward_one_backward(len(stages), len(parts)):
+        stage, (x, labels) = stages[s], parts[i]
+        if is_forward:
+            y = stage.forward(i, tenon.tensor(x, stream=stage.stream) if s == 0 else arrived.pop((s, i)))
+            if s < last:
+                arrived[s + 1, i] = ahead[s].send(y)
+            else:
+                labels = tenon.tensor(labels, stream=stage.stream)
+                returned[s, i] = p.loss_gradient(y, labels, 1 / BATCH, stage.stream)
+        else:
+            d = stage.backward(i, returned.pop((s, i)))
+            if s > 0:
+                returned[s - 1, i] = back[s - 1].send(d)
+    for stage in stages:
+        stage.update(number)
+
+
+def main():
+    parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
+    streams = parallel.streams(STAGES)
+    stages = [Stage(s, parameters, stream) for s, stream in enumerate(streams)]
+    ahead = [Link(a, b) for a, b in zip(streams, streams[1:])]
+    back = [Link(b, a) for a, b in zip(streams, streams[1:])]
+    alone = p.Training(parameters, tenon.Stream(streams[0].context), RATE)
+
+    size = BATCH // MICRO_BATCHES
+    for number in range(1, STEPS + 1):
+        first = BATCH * number % (len(training[1]) - BATCH)
+        parts = [[a[first + i * size:first + (i + 1) * size] for a in training] for i in range(MICRO_BATCHES)]
+        step(stages, ahead, back, parts, number)
+        alone.step(parts, 1 / BATCH)
+
+    for s, stage in enumerate(stages):
+        print(f"stage {s}: layers {stage.first} to {stage.end - 1}, at most {stage.most} micro-batches at a time")
+        if stage.most > STAGES - s:
+            raise SystemExit("pipeline_parallel: a stage keeps too many micro-batches")
+    trained = [t.numpy() for stage in stages for t in stage.parameters]
+    p.report(f"{STAGES} stages", trained, [t.numpy() for t in alone.parameters], held_out)
+
+
+if __name__ == "__main__":
+    main()
