@@ -79,7 +79,7 @@ static tenon_status test(tenon_group *group, meeting *m, uint32_t *pending)
     return TENON_OK;
 }
 
-static tenon_status meet(const char *caller, tenon_group *group, meeting *m)
+static tenon_status meet(tenon_group *group, meeting *m)
 {
     const uint64_t began = tn_now();
     uint32_t pending = 0;
@@ -88,55 +88,53 @@ static tenon_status meet(const char *caller, tenon_group *group, meeting *m)
         if (status == TENON_OK)
             status = test(group, m, &pending);
         if (status != TENON_OK)
-            return tn_fail_because(status, "%s", caller);
+            return status;
         if (pending == group->places.processes)
             return TENON_OK;
         if ((double)(tn_now() - began) * 1e-9 > group->deadline_s)
-            return tn_fail(TENON_ERROR_TIMEOUT, "%s: nothing from process %u within %g s", caller,
+            return tn_fail(TENON_ERROR_TIMEOUT, "nothing from process %u within %g s",
                            (unsigned)pending, group->deadline_s);
         tn_sleep(PAUSE_NS);
     }
 }
 
 /* Compares the parameters of the processes, with the same result in all of them. */
-static tenon_status compare(const char *caller, const tenon_group *group, const meeting *m)
+static tenon_status compare(const tenon_group *group, const meeting *m)
 {
     const hello *first = &m->received[0];
     for (uint32_t p = 1; p < group->places.processes; p++) {
         const hello *other = &m->received[p];
         if (other->magic != first->magic || other->header_size != first->header_size)
             return tn_fail(TENON_ERROR_MISMATCH,
-                           "%s: process %u uses another version of Tenon than process 0", caller,
-                           (unsigned)p);
+                           "process %u uses another version of Tenon than process 0", (unsigned)p);
         if (other->processes != first->processes)
             return tn_fail(TENON_ERROR_MISMATCH,
-                           "%s: the transport of process %u has size %u, that of process 0 has %u",
-                           caller, (unsigned)p, (unsigned)other->processes,
-                           (unsigned)first->processes);
+                           "the transport of process %u has size %u, that of process 0 has %u",
+                           (unsigned)p, (unsigned)other->processes, (unsigned)first->processes);
         if (other->chunk_bytes != first->chunk_bytes)
             return tn_fail(TENON_ERROR_MISMATCH,
-                           "%s: chunk_bytes is %llu in process %u, but %llu in process 0", caller,
+                           "chunk_bytes is %llu in process %u, but %llu in process 0",
                            (unsigned long long)other->chunk_bytes, (unsigned)p,
                            (unsigned long long)first->chunk_bytes);
     }
     return TENON_OK;
 }
 
-static tenon_status place(const char *caller, tenon_group *group, const meeting *m)
+static tenon_status place(tenon_group *group, const meeting *m)
 {
     uint64_t members = 0;
     for (uint32_t p = 0; p < group->places.processes; p++)
         members += m->received[p].count;
     if (members > TENON_GROUP_MAX_MEMBERS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: the processes have %llu members, the most are %d", caller,
+                       "the processes have %llu members, the most are %d",
                        (unsigned long long)members, TENON_GROUP_MAX_MEMBERS);
     for (uint32_t p = 0; p < group->places.processes; p++)
         group->places.starts[p + 1] = group->places.starts[p] + m->received[p].count;
     return TENON_OK;
 }
 
-static tenon_status connect_all(const char *caller, tenon_group *group, uint32_t count, meeting *m)
+static tenon_status connect_all(tenon_group *group, uint32_t count, meeting *m)
 {
     m->own = (hello){.magic = MAGIC,
                      .header_size = sizeof(tn_header),
@@ -144,9 +142,9 @@ static tenon_status connect_all(const char *caller, tenon_group *group, uint32_t
                      .processes = group->places.processes,
                      .count = count};
     m->received[group->places.process] = m->own;
-    TN_TRY(meet(caller, group, m));
-    TN_TRY(compare(caller, group, m));
-    return place(caller, group, m);
+    TN_TRY(meet(group, m));
+    TN_TRY(compare(group, m));
+    return place(group, m);
 }
 
 /* Frees the memory unless messages may still use it. */
@@ -161,7 +159,7 @@ static void end(const tenon_group *group, meeting *m)
         free(m);
 }
 
-tenon_status tn_connect(const char *caller, tenon_group *group, uint32_t count)
+tenon_status tn_connect(tenon_group *group, uint32_t count)
 {
     const size_t n = group->places.processes;
     if (n == 1) {
@@ -172,11 +170,11 @@ tenon_status tn_connect(const char *caller, tenon_group *group, uint32_t count)
         group->places.starts[p] = p;
     meeting *m = calloc(1, sizeof *m + n * (sizeof(hello) + 2 * sizeof(tn_message)));
     if (m == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory");
     m->received = (hello *)(m + 1);
     m->sends = (tn_message *)(m->received + n);
     m->receives = m->sends + n;
-    const tenon_status status = connect_all(caller, group, count, m);
+    const tenon_status status = connect_all(group, count, m);
     end(group, m);
     return status;
 }

@@ -9,6 +9,6 @@ tenon_status tn_transport_check(const char *caller, const tenon_transport *trans
 
 /* Sets the places of all members; `count` of them are in this process. Waits for the other
  * processes, which must use the same parameters. */
-tenon_status tn_connect(const char *caller, tenon_group *group, uint32_t count);
+tenon_status tn_connect(tenon_group *group, uint32_t count);
 
 #endif

@@ -127,12 +127,13 @@ tenon_status tn_group_build(const char *caller, tenon_stream *const *streams, ui
         group->places.processes == 1 || (transport->flags & TENON_TRANSPORT_THREADS) != 0;
     tenon_status status = open_members(group, streams, count);
     if (status == TENON_OK)
-        status = tn_connect(caller, group, count);
+        status = tn_connect(group, count);
     if (status == TENON_OK)
         status = tn_progress_listen(group);
-    if (status != TENON_OK)
-        tn_group_free(group, false);
-    else
+    if (status == TENON_OK) {
         *out = group;
-    return status;
+        return TENON_OK;
+    }
+    tn_group_free(group, false);
+    return tn_fail_because(status, "%s", caller);
 }

@@ -269,6 +269,14 @@ void test_net_set_faults(test_net *net, const test_net_faults *faults)
     tn_mutex_unlock(&net->lock);
 }
 
+void test_net_kill(test_net *net, uint32_t process)
+{
+    tn_mutex_lock(&net->lock);
+    net->is_dead[process] = true;
+    net->faults.is_told = true;
+    tn_mutex_unlock(&net->lock);
+}
+
 uint64_t test_net_messages(test_net *net, uint32_t process)
 {
     tn_mutex_lock(&net->lock);

@@ -34,6 +34,9 @@ void test_net_transport(test_net *net, uint32_t process, uint32_t flags,
 /* Changes the faults; numbers of messages begin anew. */
 void test_net_set_faults(test_net *net, const test_net_faults *faults);
 
+/* Kills a process. The others are told. */
+void test_net_kill(test_net *net, uint32_t process);
+
 /* Returns the number of messages of a process, sent and received, and of sends of all processes,
  * since the faults were set. */
 uint64_t test_net_messages(test_net *net, uint32_t process);

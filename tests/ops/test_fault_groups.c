@@ -1,0 +1,238 @@
+/*
+ * Tests groups of two processes while each allocation and OpenCL call of one of them fails once,
+ * from the creation of the group to its end. A failure has a status and a message, the other
+ * process is told, every event completes, results are right if a call succeeds, and nothing leaks.
+ * The process with the faults makes progress by polling, because a fault applies to one thread.
+ */
+#include "common/cl_faults.h"
+#include "group_case.h"
+#include "quick.h"
+
+#include "base/platform.h"
+
+#include <string.h>
+
+enum { COUNT = 20000, PARTS = 2 };
+
+typedef struct process {
+    test_net *net;
+    uint32_t number;
+    tenon_stream *stream;
+    tenon_tensor x, y, packed; /* x has gaps, y has none */
+    tenon_status status;
+    char message[512];
+    tn_thread thread;
+} process;
+
+static tenon_status make_group(const process *p, tenon_group **group)
+{
+    tenon_transport transport;
+    test_net_transport(p->net, p->number, 0, &transport);
+    const tenon_group_params params =
+        tenon_group_params(.transport = &transport, .deadline_s = 100, .chunk_bytes = 16384);
+    return tenon_group_create(&p->stream, 1, &params, group);
+}
+
+/* Collectives with every kind of step. */
+static tenon_status call(const process *p, tenon_group *group)
+{
+    const tenon_tensor in[PARTS] = {p->y, p->packed}, out[PARTS] = {p->y, p->packed};
+    tenon_status status = tenon_group_all_reduce(group, TENON_GROUP_SUM, &p->x, &p->y, NULL);
+    if (status == TENON_OK)
+        status = tenon_group_all_reduce_many(group, TENON_GROUP_MAX, PARTS, in, out, NULL);
+    if (status == TENON_OK && p->number == 0)
+        status = tenon_group_send(group, 0, 1, &p->x, NULL);
+    if (status == TENON_OK && p->number == 1)
+        status = tenon_group_receive(group, 0, 1, &p->packed, NULL);
+    return status != TENON_OK ? status : tenon_group_wait(group);
+}
+
+static tenon_status run(process *p, tenon_group **group)
+{
+    *group = NULL;
+    p->status = make_group(p, group);
+    if (p->status == TENON_OK)
+        p->status = call(p, *group);
+    snprintf(p->message, sizeof p->message, "%s", p->status != TENON_OK ? tenon_last_error() : "");
+    return p->status;
+}
+
+static void *run_other(void *data)
+{
+    tenon_group *group;
+    run(data, &group);
+    tenon_group_destroy(group);
+    return NULL;
+}
+
+static void open_process(process *p, uint32_t number)
+{
+    const int64_t shape[] = {COUNT / 2, 2}, wide[] = {COUNT / 2, 3};
+    p->number = number;
+    assert_ok(tenon_stream_create(test_context, NULL, &p->stream));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, wide, &p->x));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &p->y));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &p->packed));
+    p->x = tenon_tensor_slice(p->x, 1, 0, 2);
+    assert_ok(tenon_tensor_fill(p->stream, &p->x, number + 1, NULL));
+    assert_ok(tenon_tensor_fill(p->stream, &p->packed, number + 5, NULL));
+    assert_ok(tenon_stream_finish(p->stream));
+}
+
+static void close_process(process *p)
+{
+    assert_ok(tenon_stream_finish(p->stream)); /* all events are complete */
+    tenon_stream_destroy(p->stream);
+    tenon_memory_destroy(&p->x.memory);
+    tenon_tensor_destroy(&p->y);
+    tenon_tensor_destroy(&p->packed);
+}
+
+static void assert_values(const process *p, const tenon_tensor *t, float expected)
+{
+    static float got[COUNT];
+    assert_ok(tenon_tensor_download(p->stream, t, got, sizeof got, NULL));
+    for (int i = 0; i < COUNT; i++)
+        assert_true(got[i] == expected);
+}
+
+/* Runs both processes, the first one with a fault at its nth call. Returns false if there are fewer
+ * calls. */
+static bool check(const char *functions, cl_int error, unsigned nth)
+{
+    process p[2];
+    tenon_group *group;
+    char where[64];
+    const faults_alive before = faults_count();
+    memset(p, 0, sizeof p);
+    for (uint32_t i = 0; i < 2; i++)
+        open_process(&p[i], i);
+    snprintf(where, sizeof where, "fault %u of %s", nth, functions);
+    p[0].net = p[1].net = test_net_create(2, &(test_net_faults){0});
+    assert_true(tn_thread_create(&p[1].thread, run_other, &p[1]));
+    if (nth > 0)
+        faults_fail_next(functions, error, nth);
+    run(&p[0], &group);
+    const bool had_fault = nth > 0 && faults_end() > 0;
+    if (p[0].status != TENON_OK) /* a call that was refused is one that the other waits for */
+        test_net_kill(p[0].net, 0);
+    tenon_group_destroy(group);
+    tn_thread_join(p[1].thread);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (p[i].status == TENON_OK) {
+            assert_values(&p[i], &p[i].y, 3);
+            assert_values(&p[i], &p[i].packed, i == 0 ? 6 : 1);
+        } else if (!had_fault || strncmp(p[i].message, "tenon_group_", 12) != 0) {
+            fail_msg("%s: process %u: %s: %s", where, (unsigned)i, tenon_status_string(p[i].status),
+                     p[i].message);
+        }
+    }
+    assert_int_equal(test_net_errors(p[0].net), 0);
+    test_net_destroy(p[0].net);
+    for (uint32_t i = 0; i < 2; i++)
+        close_process(&p[i]);
+    if (nth > 0)
+        faults_assert_alive(&before, where);
+    return had_fault;
+}
+
+static void check_all(const char *functions, cl_int error, uint64_t stream)
+{
+    test_random random = test_random_for(stream);
+    for (int i = 0; i < 3; i++) /* compiles kernels, and fills the caches */
+        check(functions, error, 0);
+    const unsigned step = quick_is_on() ? 8 : 1;
+    for (unsigned nth = 1; check(functions, error, nth);)
+        nth += (unsigned)test_between(&random, 1, 2 * step - 1);
+}
+
+TEST(allocations)
+{
+    check_all(FAULTS_MEMORY, CL_SUCCESS, 3401);
+}
+
+TEST(opencl_calls)
+{
+    check_all(FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3402);
+}
+
+/* Creates both groups, one in another thread. */
+typedef struct creation {
+    const process *p;
+    tenon_group **group;
+    tenon_status status;
+} creation;
+
+static void *create_other(void *data)
+{
+    creation *c = data;
+    c->status = make_group(c->p, c->group);
+    return NULL;
+}
+
+static void create_both(const process *p, tenon_group **groups)
+{
+    tn_thread thread;
+    creation other = {.p = &p[1], .group = &groups[1]};
+    assert_true(tn_thread_create(&thread, create_other, &other));
+    const tenon_status status = make_group(&p[0], &groups[0]);
+    tn_thread_join(thread);
+    assert_ok(status);
+    assert_ok(other.status);
+}
+
+/* Polls both groups until neither is busy. */
+static void poll_both(tenon_group **groups, tenon_status *statuses, char messages[2][512])
+{
+    int busy[2] = {1, 1};
+    statuses[0] = statuses[1] = TENON_OK;
+    while (busy[0] || busy[1])
+        for (uint32_t i = 0; i < 2; i++) {
+            const tenon_status status = tenon_group_poll(groups[i], &busy[i]);
+            if (status != TENON_OK) {
+                statuses[i] = status;
+                snprintf(messages[i], 512, "%s", tenon_last_error());
+            }
+        }
+}
+
+/* The earlier work of a member has failed: all processes are told which one, and the group can be
+ * used again. */
+TEST(failed_stream)
+{
+    process p[2];
+    tenon_group *groups[2] = {NULL};
+    tenon_status statuses[2];
+    char messages[2][512];
+    const cl_int failed = CL_OUT_OF_RESOURCES;
+    memset(p, 0, sizeof p);
+    for (uint32_t i = 0; i < 2; i++)
+        open_process(&p[i], i);
+    p[0].net = p[1].net = test_net_create(2, &(test_net_faults){0});
+    create_both(p, groups);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i == 1) /* the first poll is part of the call */
+            faults_answer_query("clGetEventInfo", CL_EVENT_COMMAND_EXECUTION_STATUS, &failed,
+                                sizeof failed);
+        assert_ok(tenon_group_all_reduce(groups[i], TENON_GROUP_SUM, &p[i].x, &p[i].y, NULL));
+        if (i == 1)
+            assert_true(faults_end() > 0);
+    }
+    poll_both(groups, statuses, messages);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(statuses[i], TENON_ERROR_ASYNCHRONOUS);
+        if (strstr(messages[i], "rank 1") == NULL || strstr(messages[i], "call 1") == NULL)
+            fail_msg("%s", messages[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ok(tenon_group_all_reduce(groups[i], TENON_GROUP_SUM, &p[i].x, &p[i].y, NULL));
+    poll_both(groups, statuses, messages);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(statuses[i], TENON_OK);
+        assert_values(&p[i], &p[i].y, 3);
+        tenon_group_destroy(groups[i]);
+        close_process(&p[i]);
+    }
+    assert_int_equal(test_net_errors(p[0].net), 0);
+    test_net_destroy(p[0].net);
+}
