@@ -84,21 +84,32 @@ def version_of(mpi):
     return f"{'Open MPI' if 'openmpi' in mpi.name else 'MPICH'} {number[0] if number else 'of unknown version'}"
 
 
-def build(mpi, library):
-    """Compiles the programs without warnings."""
+def compiles(mpi, results, name, command, library):
+    """Returns whether a program is compiled without warnings."""
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{TREE / 'include'}", f"-I{library.parents[1] / 'include'}"]
+    done = subprocess.run([*command, *flags], capture_output=True, text=True, check=False)
+    results.add(f"{mpi.version}: compiling {name}", done.stderr[:3000] or None)
+    return done.returncode == 0
+
+
+def build(mpi, results, library):
+    """Compiles the programs, and tenon/mpi.h as C++. Returns False if a program cannot be compiled."""
     folder = FOLDER / "programs" / mpi.name
     folder.mkdir(parents=True, exist_ok=True)
+    good = True
     for source in SOURCES:
         mpi.programs[source.stem] = [str(folder / source.stem)]
-        command = [mpi.compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-O2", "-Wall", "-Wextra",
-                   "-Werror", f"-I{TREE / 'include'}", f"-I{library.parents[1] / 'include'}",
-                   str(source), "-o", *mpi.programs[source.stem], str(library), "-lm",
-                   f"-Wl,-rpath,{library.parent}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"{mpi.version}: {source.name} cannot be compiled:\n{done.stderr[:2000]}")
+        command = [mpi.compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", str(source), "-o",
+                   *mpi.programs[source.stem], str(library), "-lm", f"-Wl,-rpath,{library.parent}"]
+        good = compiles(mpi, results, source.name, command, library) and good
+    compiler = mpi.compiler.replace("mpicc", "mpicxx")
+    if shutil.which(compiler) and shutil.which("c++"):
+        compiles(mpi, results, "tenon/mpi.h as C++", [compiler, "-std=c++17", "-fsyntax-only",
+                                                      "-DOMPI_SKIP_MPICXX", "-x", "c++",
+                                                      str(TREE / "include" / "tenon" / "mpi.h")], library)
     if mpi.python:
         mpi.programs["python"] = [mpi.python, str(TREE / "examples" / "all_reduce.py")]
+    return good
 
 
 def assemble(mpis, library):
@@ -414,14 +425,15 @@ def main():
     for mpi in mpis:
         mpi.version = version_of(mpi)
         began = time.monotonic()
-        build(mpi, library)
+        if not build(mpi, results, library):
+            continue
         check_collectives(mpi, results, args.short, random_numbers)
         check_examples(mpi, results, random_numbers)
         check_faults(mpi, results, rounds, random_numbers)
         print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed "
               "so far", flush=True)
     print_faults(results)
-    measure(mpis, results, args.short)
+    measure([mpi for mpi in mpis if mpi.programs], results, args.short)
     print(f"\n{time.monotonic() - start:.0f} s")
     print(f"{results.passed} passed, {results.failed} failed")
     return 1 if results.failed else 0
