@@ -22,11 +22,11 @@
  * mode, because a macro selects it.
  *
  * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Group, Event) can be
- * moved but not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
- * to every function of the C API. Thread safety is that of the C objects. A default-constructed or
- * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
- * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
- * or `create`.
+ * moved but not copied. They may be destroyed in any order, except that a Group is destroyed before
+ * its streams, and convert to the C handle, so they can be passed to every function of the C API.
+ * Thread safety is that of the C objects. A default-constructed or moved-from object is empty: its
+ * handle is NULL (the view of a Tensor is all zeros), which every call rejects ("context is NULL").
+ * `tenon::Context context;` therefore opens no device; use `make` or `create`.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
@@ -219,6 +219,7 @@ TENON_HPP_PARAMS(gather, GATHER)
 TENON_HPP_PARAMS(gemm, GEMM)
 TENON_HPP_PARAMS(gemm_ragged, GEMM_RAGGED)
 TENON_HPP_PARAMS(grid_sample, GRID_SAMPLE)
+TENON_HPP_PARAMS(group, GROUP)
 TENON_HPP_PARAMS(histogram, HISTOGRAM)
 TENON_HPP_PARAMS(im2col, IM2COL)
 TENON_HPP_PARAMS(logic, LOGIC)
@@ -790,8 +791,8 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
     }
 };
 
-/** Tensors of a collective, one per member: {a, b}, or a std::vector of Tensor or tenon_tensor. They
- * must exist until the collective is done. */
+/** Tensors of a collective, one per member: {a, b}, or a std::vector of Tensor or tenon_tensor.
+ * They must exist until the collective is done. */
 class members {
   public:
     /** Takes tensors one by one. */
@@ -819,8 +820,9 @@ class members {
 };
 
 /** Owns a tenon_group: collective operations on tensors of several devices. Arguments are those of
- * the C functions; `events` receives one event per member. A number of tensors that is not the
- * number of members is rejected ("x is NULL"). The streams must exist until the group is destroyed.
+ * the C functions; `events` receives one event per local member. A number of tensors that is not
+ * the number of local members is rejected ("x is NULL"). The streams must exist until the group is
+ * destroyed.
  *
  *     tenon::Group group({first, second});
  *     group.all_reduce(TENON_GROUP_SUM, {a, b}, {a, b}); */
@@ -829,62 +831,84 @@ class Group : public detail::owner<tenon_group, tenon_group_destroy> {
     using owner::owner;
     /** tenon_group_create; `out` is unchanged on failure. */
     static result create(Group &out, const std::vector<tenon_stream *> &streams,
-                         detail::reference<tenon_group_params> params = nullptr)
+                         const tenon_group_params &params = group_params())
     {
         return detail::make(out, out.get(), [&](tenon_group **g) {
             return tenon_group_create(streams.data(), static_cast<std::uint32_t>(streams.size()),
-                                      params, g);
+                                      &params, g);
         });
     }
 #if TENON_HPP_EXCEPTIONS
     /** tenon_group_create. */
     explicit Group(const std::vector<tenon_stream *> &streams,
-                   detail::reference<tenon_group_params> params = nullptr)
+                   const tenon_group_params &params = group_params())
     {
         create(*this, streams, params);
     }
 #endif
     /** tenon_group_size. */
     std::uint32_t size() const { return tenon_group_size(get()); }
+    /** tenon_group_first_rank. */
+    std::uint32_t first_rank() const { return tenon_group_first_rank(get()); }
+    /** tenon_group_local_count. */
+    std::uint32_t local_count() const { return tenon_group_local_count(get()); }
     /** tenon_group_all_reduce. */
     result all_reduce(tenon_group_kind kind, const members &x, const members &y,
                       cl_event *events = nullptr) const
     {
-        return check(tenon_group_all_reduce(get(), kind, x.of(size()), y.of(size()), events));
+        const std::uint32_t n = local_count();
+        return check(tenon_group_all_reduce(get(), kind, x.of(n), y.of(n), events));
+    }
+    /** tenon_group_all_reduce_many, with `count` tensors of each local member. */
+    result all_reduce_many(tenon_group_kind kind, std::uint32_t count, const members &x,
+                           const members &y, cl_event *events = nullptr) const
+    {
+        const std::uint32_t all = count * local_count();
+        return check(
+            tenon_group_all_reduce_many(get(), kind, count, x.of(all), y.of(all), events));
     }
     /** tenon_group_reduce. */
     result reduce(tenon_group_kind kind, std::uint32_t root, const members &x,
                   const tenon_tensor &y, cl_event *events = nullptr) const
     {
-        return check(tenon_group_reduce(get(), kind, root, x.of(size()), &y, events));
+        return check(tenon_group_reduce(get(), kind, root, x.of(local_count()), &y, events));
     }
     /** tenon_group_reduce_scatter. */
     result reduce_scatter(tenon_group_kind kind, const members &x, const members &y,
                           cl_event *events = nullptr) const
     {
-        return check(tenon_group_reduce_scatter(get(), kind, x.of(size()), y.of(size()), events));
+        const std::uint32_t n = local_count();
+        return check(tenon_group_reduce_scatter(get(), kind, x.of(n), y.of(n), events));
     }
     /** tenon_group_all_gather. */
     result all_gather(const members &x, const members &y, cl_event *events = nullptr) const
     {
-        return check(tenon_group_all_gather(get(), x.of(size()), y.of(size()), events));
+        const std::uint32_t n = local_count();
+        return check(tenon_group_all_gather(get(), x.of(n), y.of(n), events));
     }
     /** tenon_group_broadcast. */
     result broadcast(std::uint32_t root, const tenon_tensor &x, const members &y,
                      cl_event *events = nullptr) const
     {
-        return check(tenon_group_broadcast(get(), root, &x, y.of(size()), events));
+        return check(tenon_group_broadcast(get(), root, &x, y.of(local_count()), events));
     }
     /** tenon_group_all_to_all. */
     result all_to_all(const members &x, const members &y, cl_event *events = nullptr) const
     {
-        return check(tenon_group_all_to_all(get(), x.of(size()), y.of(size()), events));
+        const std::uint32_t n = local_count();
+        return check(tenon_group_all_to_all(get(), x.of(n), y.of(n), events));
     }
-    /** tenon_group_transfer. */
-    result transfer(std::uint32_t from, std::uint32_t to, const tenon_tensor &x,
-                    const tenon_tensor &y, cl_event *events = nullptr) const
+    /** tenon_group_send. */
+    result send(std::uint32_t from, std::uint32_t to, const tenon_tensor &x,
+                cl_event *event = nullptr) const
     {
-        return check(tenon_group_transfer(get(), from, to, &x, &y, events));
+        return check(tenon_group_send(get(), from, to, &x, event));
+    }
+    /** tenon_group_receive. */
+    result receive(std::uint32_t from, std::uint32_t to, const tenon_tensor &y,
+                   cl_event *event = nullptr) const
+    {
+        return check(tenon_group_receive(get(), from, to, &y, event));
     }
     /** tenon_group_barrier. */
     result barrier(cl_event *events = nullptr) const
@@ -893,6 +917,14 @@ class Group : public detail::owner<tenon_group, tenon_group_destroy> {
     }
     /** tenon_group_wait. */
     result wait() const { return check(tenon_group_wait(get())); }
+    /** tenon_group_poll. */
+    result poll(int *busy = nullptr) const { return check(tenon_group_poll(get(), busy)); }
+    /** tenon_group_shrink; `out` is unchanged on failure. */
+    result shrink(Group &out) const
+    {
+        return detail::make(out, out.get(),
+                            [&](tenon_group **g) { return tenon_group_shrink(get(), g); });
+    }
 };
 
 namespace detail {

@@ -28,7 +28,8 @@ from . import _constants, _functions, _operations
 from ._calls import OPERATIONS as _OPERATIONS
 from ._constants import *  # noqa: F401,F403
 from ._context import Context, Stream, default_context, device_list, device_select
-from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
+from ._errors import (DeviceNotFound, Error, InvalidArgument, Mismatch, OutOfMemory, PeerLost, Timeout,
+                      Unsupported)
 from ._functions import *  # noqa: F401,F403
 from ._group import Group
 from ._lists import clip_by_norm, concat
@@ -48,7 +49,7 @@ __all__ += _functions.__all__
 __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
             "default_context", "device_list", "device_select",
             "Activation", "Bound", "Context", "Group", "Packed", "Plan", "Sequence", "Stream", "Tensor",
-            "DeviceNotFound", "Error", "InvalidArgument", "OutOfMemory", "Unsupported",
+            "DeviceNotFound", "Error", "InvalidArgument", "Mismatch", "OutOfMemory", "PeerLost", "Timeout", "Unsupported",
             "ffi", "lib", "version"]
 
 

@@ -23,6 +23,18 @@ class OutOfMemory(Error, MemoryError):
     """Host or device memory is exhausted, or a buffer exceeds the device's largest allocation."""
 
 
+class PeerLost(Error, ConnectionError):
+    """Another process of a group has ended, or the connection to it."""
+
+
+class Timeout(Error, TimeoutError):
+    """A collective of a group did not end within its deadline."""
+
+
+class Mismatch(Error, ValueError):
+    """The processes of a group made different calls: of another function, type, size, root or kind."""
+
+
 EXCEPTIONS = {
     "TENON_ERROR_INVALID_ARGUMENT": InvalidArgument,
     "TENON_ERROR_UNSUPPORTED": Unsupported,
@@ -30,4 +42,7 @@ EXCEPTIONS = {
     "TENON_ERROR_DEVICE_NOT_FOUND": DeviceNotFound,
     "TENON_ERROR_NO_OPENCL": DeviceNotFound,
     "TENON_ERROR_OUT_OF_MEMORY": OutOfMemory,
+    "TENON_ERROR_PEER_LOST": PeerLost,
+    "TENON_ERROR_TIMEOUT": Timeout,
+    "TENON_ERROR_MISMATCH": Mismatch,
 }

@@ -1,45 +1,18 @@
 """Groups: collective operations on tensors of several devices."""
-import threading
-from contextlib import ExitStack
-from typing import Any, Callable, List, Optional, Sequence, Union
+from typing import Any, List, Optional, Sequence, Union
 
-import numpy as np
-
-from ._arguments import integer, sequence, wrong_type
-from ._calls import to_tensor
-from ._context import Context, Stream
-from ._loader import check, ffi, lib
+from ._arguments import real, sequence, unsigned
+from ._context import Stream
+from ._group_calls import Calls, Member, kind_of, stream_of_member, table_of
+from ._loader import check, defaults, ffi, lib
 from ._makers import empty
-from ._params import unknown
-from ._tensor import Memory, Operand, Tensor
-from ._words import WORDS
+from ._tensor import Operand, Output, Tensor, shape_tuple
 
-Member = Union[Stream, Context, str]
 Operands = Sequence[Operand]
 Outputs = Optional[Sequence[Tensor]]
-_KINDS = WORDS["tenon_group_kind"]
-_KEPT = 64  # calls whose memory is kept before they are waited for
 
 
-def _stream(number: int, member: Member) -> Stream:
-    if isinstance(member, str):
-        member = Context(member)
-    if isinstance(member, Context):
-        return member.stream
-    if not isinstance(member, Stream):
-        raise wrong_type(f"Group: members[{number}]", "a tenon.Stream, a tenon.Context or a selector", member)
-    return member
-
-
-def _kind(name: str, kind: Union[str, int]) -> int:
-    if not isinstance(kind, str):
-        return integer(f"{name}: kind", kind, 0, 2**31 - 1)
-    if kind.lower() not in _KINDS:
-        raise unknown(f"{name}: kind", kind, _KINDS)
-    return _KINDS[kind.lower()]
-
-
-class Group:
+class Group(Calls):
     """Streams of several devices, and collective operations on tensors with one tensor for each of them.
 
         group = tenon.Group(["cpu/2:0", "cpu/2:1"])
@@ -55,8 +28,17 @@ class Group:
     Parameters
     ----------
     members : sequence of Stream, Context or str
-        The members in the order of their ranks, each stream once. A context stands for its stream. A selector,
-        as for device_select, stands for a new context: "cpu/2:0" is the first half of a CPU.
+        The members in the order of their ranks, each stream once; with a transport, those of this process. A
+        context stands for its stream. A selector, as for device_select, stands for a new context: "cpu/2:0" is
+        the first half of a CPU.
+    transport : object, default None
+        Connects the processes of a group: an object whose attribute `table` is a tenon_transport of tenon.ffi, such
+        as tenon.mpi.Transport, or that struct itself. All processes make the group, and later the same calls in the
+        same order, each with the tensors of its own members. None: all members are in this process.
+    deadline : float, default None
+        The longest time in seconds that a collective waits for other processes; None: 600.
+    chunk_bytes : int, default 0
+        Data between processes is divided into parts of this size, the same in all processes; 0: automatic.
 
     Raises
     ------
@@ -64,112 +46,42 @@ class Group:
         There are no members or too many, or a stream is given twice.
     DeviceNotFound (LookupError)
         No device matches a selector.
+    PeerLost (ConnectionError), Timeout (TimeoutError), Mismatch (ValueError)
+        Another process was lost, did not answer within the deadline, or has other parameters.
     """
 
-    def __init__(self, members: Sequence[Member]):
+    def __init__(self, members: Sequence[Member], *, transport: Any = None, deadline: Optional[float] = None,
+                 chunk_bytes: int = 0):
         given = sequence("Group: members", "a sequence of tenon.Stream, tenon.Context or selectors", members)
-        streams = [_stream(i, m) for i, m in enumerate(given)]
+        streams = [stream_of_member(i, m) for i, m in enumerate(given)]
+        params = defaults("tenon_group_params")
+        if transport is not None:
+            params.transport = table_of(transport)
+        if deadline is not None:
+            params.deadline_s = real("Group: deadline", deadline)
+        params.chunk_bytes = unsigned("Group: chunk_bytes", chunk_bytes)
         out = ffi.new("tenon_group **")
         check(lib.tenon_group_create(ffi.new("tenon_stream *[]", [s._c for s in streams]), len(streams),
-                                     ffi.NULL, out))
-        self._streams = streams
-        self._lock = threading.Lock()
-        self._kept: List[List[Memory]] = []
-
-        def destroy(c: Any, call: Any = lib.tenon_group_destroy, kept: Any = (streams, self._kept)) -> None:
-            call(c)  # `kept` exists until then
-        self._c = ffi.gc(out[0], destroy)
+                                     params, out))
+        self._take(out[0], streams, transport)
 
     @property
     def streams(self) -> List[Stream]:
-        """The members' streams, in the order of the ranks."""
+        """The streams of the members in this process, in the order of the ranks."""
         return list(self._streams)
 
     @property
     def size(self) -> int:
-        """The number of members."""
+        """The number of members, in all processes."""
         return lib.tenon_group_size(self._c)
 
     @property
     def ranks(self) -> range:
-        """The ranks of the members, in the order of `streams`."""
-        return range(len(self._streams))
+        """The ranks of the members in this process."""
+        return self._ranks
 
     def __len__(self) -> int:
         return self.size
-
-    # Arguments -----------------------------------------------------------------------------------
-
-    def _rank(self, name: str, rank: int) -> int:
-        return integer(name, rank, 0, self.size - 1)
-
-    def _tensor(self, name: str, value: Any, stream: Stream) -> Tensor:
-        if not isinstance(value, (Tensor, np.ndarray)):
-            raise wrong_type(name, "a tenon.Tensor or numpy.ndarray", value)
-        made = to_tensor(name, value, None, stream.context, stream)
-        if made.context is not stream.context:
-            raise ValueError(f"{name} belongs to another context than the member's stream")
-        return made
-
-    def _inputs(self, name: str, values: Any) -> List[Tensor]:
-        given = sequence(name, "a sequence of tenon.Tensor or numpy.ndarray", values)
-        if len(given) != len(self._streams):
-            raise ValueError(f"{name}: {len(given)} tensors; expected {len(self._streams)}, one for each member")
-        return [self._tensor(f"{name}[{m}]", v, s) for m, (v, s) in enumerate(zip(given, self._streams))]
-
-    def _output(self, name: str, value: Any, like: Tensor, shape: Sequence[int], stream: Stream) -> Tensor:
-        if value is None:
-            return empty(shape, like.dtype, stream.context)
-        if not isinstance(value, Tensor):
-            raise wrong_type(name, "a tenon.Tensor, which is written,", value)
-        return self._tensor(name, value, stream)
-
-    def _outputs(self, name: str, values: Any, like: Tensor, shape: Sequence[int]) -> List[Tensor]:
-        if values is None:
-            values = [None] * len(self._streams)
-        given = sequence(name, "a sequence of tenon.Tensor", values)
-        if len(given) != len(self._streams):
-            raise ValueError(f"{name}: {len(given)} tensors; expected {len(self._streams)}, one for each member")
-        return [self._output(f"{name}[{m}]", v, like, shape, s)
-                for m, (v, s) in enumerate(zip(given, self._streams))]
-
-    # Calls ---------------------------------------------------------------------------------------
-
-    def _keep(self, tensors: Sequence[Tensor]) -> None:
-        """Keeps the memory that a call uses: the group's thread accesses it after the call has returned."""
-        if len(self._kept) >= _KEPT:
-            self._finish()
-        self._kept.append([t.memory for t in tensors])
-
-    def _finish(self) -> None:
-        status = lib.tenon_group_wait(self._c)
-        self._kept.clear()
-        check(status)
-
-    def _call(self, function: Callable[..., int], arguments: Sequence[Any], used: Sequence[Any]) -> None:
-        """Makes a call. `used` are the tensors with the streams of their members."""
-        with self._lock, ExitStack() as locks:
-            for tensor, stream in used:
-                tensor.memory.use(stream)
-            self._keep([tensor for tensor, _ in used])
-            for stream in sorted(self._streams, key=id):  # in one order, so that two groups cannot block each other
-                locks.enter_context(stream.lock)
-            check(function(self._c, *arguments, ffi.NULL))
-
-    def _all(self, tensors: Sequence[Tensor]) -> Any:
-        return ffi.new("tenon_tensor[]", [t._c[0] for t in tensors])
-
-    def _run(self, function: Callable[..., int], leading: Sequence[Any], x: Sequence[Tensor],
-             y: Sequence[Tensor]) -> None:
-        """Makes a call with one input and one output for each member."""
-        used = [*zip(x, self._streams), *zip(y, self._streams)]
-        self._call(function, [*leading, self._all(x), self._all(y)], used)
-
-    def _result(self, y: List[Tensor], given: Any, inputs: Sequence[Any]) -> List[Any]:
-        """Returns arrays if all inputs are arrays and no outputs are given."""
-        if given is None and all(isinstance(x, np.ndarray) for x in inputs):
-            return [t.numpy() for t in y]
-        return y
 
     def all_reduce(self, x: Operands, *, kind: Union[str, int] = "sum", y: Outputs = None) -> List[Any]:
         """Combines the members' tensors; every member receives the result.
@@ -177,7 +89,7 @@ class Group:
         Parameters
         ----------
         x : sequence of Tensor or numpy.ndarray
-            One for each member, all of one shape and type: f64, f32, f16, bf16, i32 or i64.
+            One for each member of this process, all of one shape and type: f64, f32, f16, bf16, i32 or i64.
         kind : str or int, default "sum"
             "sum", "mean" (not of integers), "product", "max" or "min".
         y : sequence of Tensor, default None
@@ -193,12 +105,56 @@ class Group:
         InvalidArgument (ValueError)
             Shapes or types do not match. Also ValueError if the number of tensors is wrong.
         Error
-            An earlier collective has failed after its call had returned.
+            An earlier collective has failed after its call had returned; the exception is that of its status:
+            PeerLost, Timeout or Mismatch if another process was lost, late, or made another call.
         """
         inputs = self._inputs("Group.all_reduce: x", x)
         outputs = self._outputs("Group.all_reduce: y", y, inputs[0], inputs[0].shape)
-        self._run(lib.tenon_group_all_reduce, [_kind("Group.all_reduce", kind)], inputs, outputs)
+        self._run(lib.tenon_group_all_reduce, [kind_of("Group.all_reduce", kind)], inputs, outputs)
         return self._result(outputs, y, x)
+
+    def all_reduce_many(self, x: Sequence[Operands], *, kind: Union[str, int] = "sum",
+                        y: Optional[Sequence[Outputs]] = None) -> List[List[Any]]:
+        """Combines many tensors of each member at once, which is faster than one by one if they are small.
+
+        Parameters
+        ----------
+        x : sequence of sequences of Tensor or numpy.ndarray
+            For each member its tensors, as many as the others have; all of one type; tensor i has the same shape for
+            every member.
+        kind : str or int, default "sum"
+            As in all_reduce.
+        y : sequence of sequences of Tensor, default None
+            The tensors that receive the results, in the same order; y[m][i] may be x[m][i]. None: new tensors.
+
+        Returns
+        -------
+        list of list of Tensor or numpy.ndarray
+            y.
+
+        Raises
+        ------
+        InvalidArgument (ValueError), Error
+            As all_reduce.
+        """
+        name = "Group.all_reduce_many"
+        given = [sequence(f"{name}: x[{m}]", "a sequence of tenon.Tensor", row)
+                 for m, row in enumerate(sequence(f"{name}: x", "a sequence of sequences", x))]
+        outputs = [[None] * len(row) for row in given] if y is None else [list(row) for row in y or ()]
+        counts = {len(row) for row in [*given, *outputs]}
+        if len(given) != len(self._streams) or len(outputs) != len(given) or len(counts) != 1:
+            raise ValueError(f"{name}: x and y need a list for each of {len(self._streams)} members, all of one length")
+        inputs, made = [], []
+        for m, stream in enumerate(self._streams):
+            for i, (value, output) in enumerate(zip(given[m], outputs[m])):
+                inputs.append(self._tensor(f"{name}: x[{m}][{i}]", value, stream))
+                made.append(self._output(f"{name}: y[{m}][{i}]", output, inputs[-1], inputs[-1].shape, stream))
+        count = counts.pop()
+        at = [s for s in self._streams for _ in range(count)]
+        self._call(lib.tenon_group_all_reduce_many, [kind_of(name, kind), count, self._all(inputs), self._all(made)],
+                   [*zip(inputs, at), *zip(made, at)])
+        results = self._result(made, y, [value for row in given for value in row])
+        return [results[m * count:(m + 1) * count] for m in range(len(given))]
 
     def reduce(self, x: Operands, root: int = 0, *, kind: Union[str, int] = "sum",
                y: Optional[Tensor] = None) -> Any:
@@ -216,17 +172,21 @@ class Group:
         Returns
         -------
         Tensor or numpy.ndarray
-            y.
+            y; None in processes without that member.
 
         Raises
         ------
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        inputs, stream = self._inputs("Group.reduce: x", x), self._streams[self._rank("Group.reduce: root", root)]
+        inputs, leading = self._inputs("Group.reduce: x", x), [kind_of("Group.reduce", kind), root]
+        used: List[Any] = [*zip(inputs, self._streams)]
+        if self._rank("Group.reduce: root", root) not in self._ranks:
+            self._call(lib.tenon_group_reduce, [*leading, self._all(inputs), ffi.NULL], used)
+            return None
+        stream = self._own("Group.reduce: root", root)
         output = self._output("Group.reduce: y", y, inputs[0], inputs[0].shape, stream)
-        self._call(lib.tenon_group_reduce, [_kind("Group.reduce", kind), root, self._all(inputs), output._c],
-                   [*zip(inputs, self._streams), (output, stream)])
+        self._call(lib.tenon_group_reduce, [*leading, self._all(inputs), output._c], [*used, (output, stream)])
         return self._result([output], y, x)[0]
 
     def reduce_scatter(self, x: Operands, *, kind: Union[str, int] = "sum", y: Outputs = None) -> List[Any]:
@@ -251,7 +211,7 @@ class Group:
         inputs = self._inputs("Group.reduce_scatter: x", x)
         shape = [n // self.size if d == 0 else n for d, n in enumerate(inputs[0].shape)]
         outputs = self._outputs("Group.reduce_scatter: y", y, inputs[0], shape)
-        self._run(lib.tenon_group_reduce_scatter, [_kind("Group.reduce_scatter", kind)], inputs, outputs)
+        self._run(lib.tenon_group_reduce_scatter, [kind_of("Group.reduce_scatter", kind)], inputs, outputs)
         return self._result(outputs, y, x)
 
     def all_gather(self, x: Operands, *, y: Outputs = None) -> List[Any]:
@@ -280,17 +240,17 @@ class Group:
         self._run(lib.tenon_group_all_gather, [], inputs, outputs)
         return self._result(outputs, y, x)
 
-    def broadcast(self, x: Operand, root: int = 0, *, y: Outputs = None) -> List[Any]:
+    def broadcast(self, x: Optional[Operand], root: int = 0, *, y: Outputs = None) -> List[Any]:
         """Gives every member the tensor of the member `root`.
 
         Parameters
         ----------
         x : Tensor or numpy.ndarray
-            The tensor of that member.
+            The tensor of that member; None in other processes.
         root : int, default 0
             A rank.
         y : sequence of Tensor, default None
-            As in all_reduce; y[root] may be x.
+            As in all_reduce; the tensor of the member `root` may be x. Required in other processes.
 
         Returns
         -------
@@ -302,7 +262,15 @@ class Group:
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        stream = self._streams[self._rank("Group.broadcast: root", root)]
+        if self._rank("Group.broadcast: root", root) not in self._ranks:
+            if x is not None or y is None:
+                raise ValueError("Group.broadcast: in a process without the member `root`, x must be None and y is "
+                                 "required")
+            outputs = self._outputs("Group.broadcast: y", y, None, ())
+            self._call(lib.tenon_group_broadcast, [root, ffi.NULL, self._all(outputs)],
+                       [*zip(outputs, self._streams)])
+            return outputs
+        stream = self._own("Group.broadcast: root", root)
         given = self._tensor("Group.broadcast: x", x, stream)
         outputs = self._outputs("Group.broadcast: y", y, given, given.shape)
         self._call(lib.tenon_group_broadcast, [root, given._c, self._all(outputs)],
@@ -335,8 +303,61 @@ class Group:
         self._run(lib.tenon_group_all_to_all, [], inputs, outputs)
         return self._result(outputs, y, x)
 
+    def send(self, x: Operand, source: int, target: int) -> None:
+        """Sends a tensor of a member of this process to another member, which receives it.
+
+        Sends from one member to another are received in the order of their calls, and are independent of other calls.
+        A send is done when the tensor has been copied; it does not wait for the receiver.
+
+        Parameters
+        ----------
+        x : Tensor or numpy.ndarray
+            The tensor of the source.
+        source, target : int
+            Ranks, which may be equal.
+
+        Raises
+        ------
+        InvalidArgument (ValueError), Error
+            As all_reduce.
+        """
+        stream = self._own("Group.send: source", source)
+        given = self._tensor("Group.send: x", x, stream)
+        self._call(lib.tenon_group_send, [source, self._rank("Group.send: target", target), given._c],
+                   [(given, stream)])
+
+    def receive(self, source: int, target: int, y: Output, *, dtype: Any = "f32") -> Tensor:
+        """Receives a tensor in a member of this process. Later work of its stream waits for it.
+
+        Parameters
+        ----------
+        source, target : int
+            Ranks, as in send.
+        y : Tensor or shape
+            A tensor of the target to write to, of the type and shape that is sent; or the shape of a new one.
+        dtype : str or NumPy's type, default "f32"
+            The type of a new tensor.
+
+        Returns
+        -------
+        Tensor
+            y.
+
+        Raises
+        ------
+        InvalidArgument (ValueError), Error
+            As all_reduce.
+        """
+        stream = self._own("Group.receive: target", target)
+        if not isinstance(y, Tensor):
+            y = empty(shape_tuple(y, "Group.receive: y", "a tenon.Tensor or a shape"), dtype, stream.context)
+        made = self._tensor("Group.receive: y", y, stream)
+        self._call(lib.tenon_group_receive, [self._rank("Group.receive: source", source), target, made._c],
+                   [(made, stream)])
+        return made
+
     def transfer(self, x: Operand, source: int, target: int, *, y: Optional[Tensor] = None) -> Any:
-        """Copies a tensor from the member of rank `source` to the member of rank `target`.
+        """Copies a tensor from one member of this process to another: send and receive in one call.
 
         Parameters
         ----------
@@ -357,20 +378,57 @@ class Group:
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        giver = self._streams[self._rank("Group.transfer: source", source)]
-        taker = self._streams[self._rank("Group.transfer: target", target)]
-        given = self._tensor("Group.transfer: x", x, giver)
-        output = self._output("Group.transfer: y", y, given, given.shape, taker)
-        self._call(lib.tenon_group_transfer, [source, target, given._c, output._c],
-                   [(given, giver), (output, taker)])
+        given = self._tensor("Group.transfer: x", x, self._own("Group.transfer: source", source))
+        output = self._output("Group.transfer: y", y, given, given.shape,
+                              self._own("Group.transfer: target", target))
+        if (output.dtype, output.shape) != (given.dtype, given.shape):
+            raise ValueError(f"Group.transfer: y is {output.dtype} {output.shape}, x is {given.dtype} {given.shape}")
+        self.send(given, source, target)
+        self.receive(source, target, output)
         return self._result([output], y, [x])[0]
 
     def barrier(self) -> None:
         """Makes later work of every member's stream wait for the earlier work of all of them. Does not wait itself."""
         self._call(lib.tenon_group_barrier, [], [])
 
+    def poll(self) -> bool:
+        """Makes progress without waiting. Required, between other calls, only for transports that cannot be used by a
+        thread of the group.
+
+        Returns
+        -------
+        bool
+            True if a collective, send or receive has not ended.
+
+        Raises
+        ------
+        Error
+            As wait.
+        """
+        with self._lock:
+            return self._poll()
+
+    def shrink(self) -> "Group":
+        """Returns a group of the processes that are left after a failure; all of them call this. The members keep their
+        order, with new ranks. The old group cannot be used any more.
+
+        Raises
+        ------
+        Unsupported (NotImplementedError)
+            There is no transport, or it cannot shrink.
+        Error
+            As for Group.
+        """
+        out = ffi.new("tenon_group **")
+        with self._lock:
+            check(lib.tenon_group_shrink(self._c, out))
+        made = Group.__new__(Group)
+        made._take(out[0], self._streams, self._transport)
+        return made
+
     def wait(self) -> None:
-        """Waits until all collectives are done.
+        """Waits until all collectives, sends and receives are done. If the transport cannot be used by a thread of the
+        group, call this before anything that waits for a stream, such as Tensor.numpy.
 
         Raises
         ------

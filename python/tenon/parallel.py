@@ -23,7 +23,8 @@ from . import _operations as operations
 from ._context import Context, Stream, default_context
 from ._errors import Error
 from ._exchange import Exchange
-from ._group import Group, _stream
+from ._group import Group
+from ._group_calls import stream_of_member
 from ._makers import empty, tensor, zeros
 from ._tensor import Shape, Tensor, dtype_name, shape_tuple
 from ._types import BITS
@@ -466,7 +467,7 @@ def mesh(members: Sequence[Any], **axes: int) -> Dict[str, Dict[Tuple[int, ...],
         For each axis the groups along it, by the coordinates on the other axes in their order. A group's ranks are the
         coordinates on its axis.
     """
-    members = [_stream(i, m) for i, m in enumerate(members)]
+    members = [stream_of_member(i, m) for i, m in enumerate(members)]
     sizes = tuple(axes.values())
     if math.prod(sizes) != len(members):
         raise ValueError(f"mesh: {len(members)} members, but a grid of {' × '.join(map(str, sizes))}")

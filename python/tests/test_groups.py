@@ -6,6 +6,7 @@ import numpy as np
 import tenon
 
 from common import Arrays
+from transports import in_processes
 
 
 def members(count):
@@ -59,6 +60,37 @@ class Groups(Arrays):
                 for root in range(count):
                     self.all_same(group.broadcast(x[root], root), [a[root]] * count)
                     self.same(group.transfer(x[root], root, count - 1 - root), a[root])
+
+    def test_many_tensors_at_once(self):
+        group, shapes = tenon.Group(members(3)), [(3, 2), (), (5,), (0, 4)]
+        arrays = [[np.asarray(self.rng.normal(size=s), "f4") for s in shapes] for _ in range(3)]
+        x = [[tenon.tensor(a, stream=s) for a in row] for row, s in zip(arrays, group.streams)]
+        sums = [np.add.accumulate([row[i] for row in arrays])[-1] for i in range(len(shapes))]
+        for row in group.all_reduce_many(x):
+            self.all_same(row, sums)
+        found = group.all_reduce_many(arrays, kind="max")
+        np.testing.assert_array_equal(found[2][0], np.max([row[0] for row in arrays], 0))
+        y = group.all_reduce_many(x, y=x)
+        self.assertIs(y[1][2], x[1][2])
+        self.all_same(x[2], sums)
+        for bad in ([row[:2] for row in x[:2]], [x[0], x[1], x[2][:2]]):
+            with self.assertRaisesRegex(ValueError, "a list for each of 3 members, all of one length"):
+                group.all_reduce_many(bad)
+
+    def test_sends_and_receives(self):
+        group = tenon.Group(members(3))
+        a, x = self.draw(group, (4, 3), "i4")
+        for i in range(3):
+            group.send(x[i], i, 2)
+        self.same(group.receive(1, 2, (4, 3), dtype="i4"), a[1])
+        group.send(2 * x[0], 0, 2)
+        self.same(group.receive(0, 2, (4, 3), dtype="i4"), a[0])  # in the order of the sends
+        y = tenon.empty((4, 3), "i4", group.streams[2].context)
+        self.assertIs(group.receive(2, 2, y), y)
+        self.same(y, a[2])
+        self.same(group.receive(0, 2, y), 2 * a[0])
+        group.wait()
+        self.assertFalse(group.poll())
 
     def test_the_given_outputs_are_written(self):
         group = tenon.Group(members(3))
@@ -145,6 +177,16 @@ class Groups(Arrays):
                 (lambda: group.all_reduce(x, kind=1.5), TypeError, "kind: expected an integer"),
                 (lambda: group.reduce(x, 2), ValueError, "root: 2 is out of range"),
                 (lambda: group.transfer(x[0], 0, -1), ValueError, "target: -1 is out of range"),
+                (lambda: group.transfer(x[0], 0, 1, y=x[1][:2]), ValueError, "y is f32"),
+                (lambda: group.send(x[0], 0, 2), ValueError, "target: 2 is out of range"),
+                (lambda: group.receive(2, 0, (3,)), ValueError, "source: 2 is out of range"),
+                (lambda: group.receive(1, 0, "3"), TypeError, "a tenon.Tensor or a shape"),
+                (lambda: group.shrink(), tenon.Unsupported, "shrink"),
+                (lambda: tenon.Group([many], deadline=0), tenon.InvalidArgument, "deadline"),
+                (lambda: tenon.Group([many], deadline="1"), TypeError, "deadline: expected a number"),
+                (lambda: tenon.Group([many], chunk_bytes=-1), ValueError, "chunk_bytes: -1 is out of range"),
+                (lambda: tenon.Group([many], transport=3), TypeError, "whose `table` is a tenon_transport"),
+                (lambda: tenon.Group([many], transport=tenon.ffi.new("int *")), TypeError, "tenon_transport"),
                 (lambda: group.broadcast(x[0], 1.0), TypeError, "root: expected an integer"),
                 (lambda: group.reduce_scatter([t[:3] for t in x]), tenon.InvalidArgument, "multiple"),
                 (lambda: group.all_gather([t[0, 0] for t in x]), tenon.InvalidArgument, "rank"),
@@ -152,6 +194,78 @@ class Groups(Arrays):
             with self.assertRaisesRegex(kind, message):
                 call()
         self.all_same(group.all_reduce(x, kind="max"), [np.maximum(x[0].numpy(), x[1].numpy())] * 2)
+
+
+class Processes(Arrays):
+    """Groups that a transport connects; threads are its processes."""
+
+    def right(self, results):
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    def test_collectives(self):
+        a = [self.rng.normal(size=(6, 5)).astype("f4") for _ in range(3)]
+
+        def work(rank, group, _):
+            x = tenon.tensor(a[rank], stream=group.streams[0])
+            self.assertEqual((group.size, group.ranks, len(group.streams)), (3, range(rank, rank + 1), 1))
+            self.same(group.all_reduce([x])[0], a[0] + a[1] + a[2])
+            self.same(group.all_reduce_many([[x, x[:1]]])[0][1], (a[0] + a[1] + a[2])[:1])
+            self.same(group.reduce_scatter([x], kind="max")[0], np.max(a, 0)[2 * rank:2 * rank + 2])
+            self.same(group.all_gather([x])[0], np.concatenate(a))
+            self.same(group.all_to_all([x])[0], np.concatenate([one[2 * rank:2 * rank + 2] for one in a]))
+            y = group.reduce([x], 1)
+            if rank == 1:
+                self.same(y, a[0] + a[1] + a[2])
+                y = group.broadcast(x, 1)[0]
+            else:
+                self.assertIsNone(y)
+                with self.assertRaisesRegex(ValueError, "x must be None and y is required"):
+                    group.broadcast(x, 1)
+                y = group.broadcast(None, 1, y=[tenon.empty((6, 5), context=x.context)])[0]
+            self.same(y, a[1])
+            group.send(x, rank, (rank + 1) % 3)
+            self.same(group.receive((rank + 2) % 3, rank, (6, 5)), a[(rank + 2) % 3])
+            with self.assertRaisesRegex(ValueError, "is not a member of this process"):
+                group.send(x, (rank + 1) % 3, rank)
+            group.barrier()
+            group.wait()
+        results, transports = in_processes(3, work)
+        self.right(results)
+        gc.collect()
+        self.assertTrue(all(t.is_freed for t in transports))
+
+    def test_without_a_thread(self):
+        def work(rank, group, _):
+            y = group.all_reduce([tenon.tensor(np.array([rank + 1], "i4"), stream=group.streams[0])])[0]
+            while group.poll():
+                pass
+            self.same(y, np.array([3]))
+        self.right(in_processes(2, work, has_threads=False)[0])
+
+    def test_calls_that_differ(self):
+        def work(rank, group, _):
+            group.all_reduce([tenon.zeros(4 + rank, context=group.streams[0].context)])
+            group.wait()
+        for result in in_processes(2, work)[0]:
+            self.assertIsInstance(result, tenon.Mismatch)
+            self.assertIsInstance(result, ValueError)
+            self.assertEqual(result.status, tenon.lib.TENON_ERROR_MISMATCH)
+            self.assertIn("tenon.Group.all_reduce", str(result))
+
+    def test_a_process_that_does_not_answer(self):
+        def work(rank, group, world):
+            x = [tenon.zeros(4, context=group.streams[0].context)]
+            group.all_reduce(x)
+            group.wait()
+            world.dropped = 1
+            group.all_reduce(x)
+            if rank == 0:
+                group.wait()
+        results, _ = in_processes(2, work, deadline=0.5)
+        self.assertIsInstance(results[0], tenon.Timeout)
+        self.assertIsInstance(results[0], TimeoutError)
 
 
 if __name__ == "__main__":

@@ -324,11 +324,20 @@ void test_groups(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(values(y[0]) == (Floats{1, 3}) && values(y[1]) == (Floats{2, 5}));
     TRY(group.barrier());
     cl_event events[2];
-    TRY(group.transfer(0, 1, x[0], y[1], events));
+    TRY(group.send(0, 1, x[0], &events[0]));
+    TRY(group.receive(0, 1, y[1], &events[1]));
     EXPECT(clWaitForEvents(2, events) == CL_SUCCESS);
     EXPECT(values(y[1]) == (Floats{1, 2}));
     for (cl_event event : events)
         clReleaseEvent(event);
+    TRY(group.all_reduce_many(TENON_GROUP_SUM, 2, {x[0], first, x[1], second},
+                              {y[0], first, y[1], second}));
+    EXPECT(values(y[1]) == (Floats{4, 7}) && values(first) == (Floats{13}));
+    int busy = 1;
+    TRY(group.poll(&busy));
+    EXPECT(busy == 0 && group.first_rank() == 0 && group.local_count() == 2);
+    tenon::Group left;
+    EXPECT(status_of([&] { return group.shrink(left); }) == TENON_ERROR_UNSUPPORTED);
     EXPECT(status_of([&] { return group.all_reduce(TENON_GROUP_SUM, x, {y[0]}); }) ==
            TENON_ERROR_INVALID_ARGUMENT);
     EXPECT(std::strstr(tenon_last_error(), "y is NULL") != nullptr);
