@@ -21,11 +21,16 @@ static void by_tenon(both *b)
     CLUSTER_OK(tenon_group_wait(b->group));
 }
 
+static void by_mpi_alone(both *b)
+{
+    MPI_Allreduce(b->sent, b->received, (int)(b->bytes / sizeof(float)), MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
+}
+
 static void by_mpi(both *b)
 {
     CLUSTER_OK(tenon_tensor_download(b->stream, &b->x, b->sent, b->bytes, NULL));
-    MPI_Allreduce(b->sent, b->received, (int)(b->bytes / sizeof(float)), MPI_FLOAT, MPI_SUM,
-                  MPI_COMM_WORLD);
+    by_mpi_alone(b);
     CLUSTER_OK(tenon_tensor_upload(b->stream, b->received, b->bytes, &b->y, NULL));
 }
 
@@ -55,7 +60,7 @@ static double median(double *values, int count)
 
 static void measure(both *b, int rounds)
 {
-    double ours[MOST_ROUNDS], theirs[MOST_ROUNDS], ratios[MOST_ROUNDS];
+    double ours[MOST_ROUNDS], theirs[MOST_ROUNDS], alone[MOST_ROUNDS], ratios[MOST_ROUNDS];
     const int64_t length = (int64_t)(b->bytes / sizeof(float));
     tenon_context *context = tenon_stream_context(b->stream);
     b->sent = calloc(1, b->bytes);
@@ -66,10 +71,11 @@ static void measure(both *b, int rounds)
     CLUSTER_OK(tenon_tensor_fill(b->stream, &b->x, cluster_rank + 1, NULL));
     for (int i = -1; i < rounds; i++) { /* the first round is not counted */
         const bool first = i % 2 == 0;
-        const double a = time_of(first ? by_tenon : by_mpi, b),
+        const double a = time_of(first ? by_tenon : by_mpi, b), d = time_of(by_mpi_alone, b),
                      c = time_of(first ? by_mpi : by_tenon, b);
         if (i < 0)
             continue;
+        alone[i] = d;
         ours[i] = first ? a : c;
         theirs[i] = first ? c : a;
         ratios[i] = ours[i] / theirs[i];
@@ -78,8 +84,8 @@ static void measure(both *b, int rounds)
     const int size = (int)tenon_group_size(b->group);
     CLUSTER_CHECK(b->received[length - 1] == (float)(size * (size + 1) / 2), "a wrong sum");
     if (cluster_rank == 0)
-        printf("row %d %zu %.9f %.9f %.4f\n", size, b->bytes, median(ours, rounds),
-               median(theirs, rounds), median(ratios, rounds));
+        printf("row %d %zu %.9f %.9f %.9f %.4f\n", size, b->bytes, median(ours, rounds),
+               median(theirs, rounds), median(alone, rounds), median(ratios, rounds));
     tenon_tensor_destroy(&b->x);
     tenon_tensor_destroy(&b->y);
     free(b->sent);
