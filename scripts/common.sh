@@ -7,6 +7,8 @@ BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-open
 # Packages that some tests use if they are installed.
 # shellcheck disable=SC2034  # used by the scripts that source this file
 TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy python3-yaml python3-matplotlib chromium)
+# shellcheck disable=SC2034
+CLUSTER_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The programs and pkg-config modules ("module:") that are required on systems without apt.
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)

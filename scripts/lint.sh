@@ -46,7 +46,8 @@ sys.exit(bool(found))'
 }
 
 analysis() {
-    local absent=(':!tests/embed/*' ':!*_windows.c')
+    # Those of ./run cluster are compiled with an MPI, by its script.
+    local absent=(':!tests/embed/*' ':!*_windows.c' ':!tests/cluster/*' ':!examples/all_reduce.c')
     # This example is compiled only if CLBlast is installed.
     grep -q clblast_before build-clang/compile_commands.json || absent+=(':!examples/clblast_before.c')
     files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' "${absent[@]}" |

@@ -85,6 +85,11 @@ typedef struct tenon_transport {
         TENON_TRANSPORT_DEFAULTS                                                                   \
     }
 
+/** Sets the message of tenon_last_error: for functions outside the library that make a transport.
+ *  @param message  copied; NULL means ""
+ *  @return `status` */
+TENON_API tenon_status tenon_transport_fail(tenon_status status, const char *message);
+
 TENON_END_C
 
 #endif

@@ -148,3 +148,8 @@ tenon_status tn_message_end(tn_kept_message *kept, tenon_status status)
         free(kept->text);
     return status;
 }
+
+TENON_API tenon_status tenon_transport_fail(tenon_status status, const char *text)
+{
+    return tn_fail(status, "%s", text != NULL ? text : "");
+}
