@@ -34,6 +34,15 @@ static const bench_listed_call calls[] = {
           "sampling_ratio=2"),
     IMAGE("roi_align max", "roi_align x=T:1x256x50x50 rois=T:300x4 indices=i32:300 "
                            "y=T:300x256x7x7 mode=max sampling_ratio=2"),
+    IMAGE("roi_align max dx",
+          "roi_align_backward x=T:1x256x50x50 dy=T:300x256x7x7 rois=T:300x4 indices=i32:300 "
+          "dx=T:1x256x50x50 mode=max sampling_ratio=2"),
+    IMAGE("grid_sample 64@56", "grid_sample x=T:8x64x56x56 grid=T:8x56x56x2 y=T:8x64x56x56"),
+    IMAGE("grid_sample 16@24^3",
+          "grid_sample x=T:2x16x24x24x24 grid=T:2x24x24x24x3 y=T:2x16x24x24x24"),
+    IMAGE("grid_sample 64@56 dx, dgrid",
+          "grid_sample_backward x=T:8x64x56x56 grid=T:8x56x56x2 dy=T:8x64x56x56 dx=T:8x64x56x56 "
+          "dgrid=T:8x56x56x2"),
 };
 static const int64_t sizes[] = {0};
 

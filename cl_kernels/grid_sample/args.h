@@ -1,4 +1,5 @@
-/* Arguments of the grid sampling kernel. Strides and offsets are in elements. */
+/* Arguments of the kernels of grid sampling. Strides and offsets are in elements; images have three
+ * spatial dimensions, d, h and w, of which the first is absent if args.dims is 2. */
 #ifndef TENON_GRID_SAMPLE_ARGS_H
 #define TENON_GRID_SAMPLE_ARGS_H
 
@@ -23,11 +24,12 @@
 
 typedef struct grid_args {
     tenon_i64 x_offset, grid_offset, y_offset;
-    tenon_i64 x_stride[4], grid_stride[4], y_stride[4];
+    tenon_i64 x_stride[5], grid_stride[5], y_stride[5];
     tenon_i64 channels;
     tenon_i64 count, each; /* places of y with a block of channels: all, and per work-item */
-    tenon_i32 size[2];     /* h and w of x */
-    tenon_i32 out[2];      /* of y */
+    tenon_i32 size[3];     /* d, h and w of x */
+    tenon_i32 out[3];      /* of y */
+    tenon_i32 dims;        /* spatial dimensions: 2 or 3 */
     tenon_i32 mode, padding, flags;
     tenon_i32 side_by_side; /* neighboring work-items have neighboring channels */
 } grid_args;

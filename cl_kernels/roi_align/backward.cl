@@ -1,7 +1,6 @@
 /*
- * The gradient of RoI align with averages (tenon/roi_align.h): a work-item computes up to
- * ROI_CHANNELS channels of args.each pixels of dx. It adds the contributions of the regions in
- * their order.
+ * The gradient of RoI align (tenon/roi_align.h): a work-item computes up to ROI_CHANNELS channels of
+ * args.each pixels of dx. It adds the contributions of the regions in their order.
  *
  * Global size: at least {ceil(count / each)}.
  *
@@ -70,8 +69,86 @@ TENON_INLINE void add_region(acc_t *sum, __global const data_t *dy, const roi_ar
     }
 }
 
-TENON_KERNEL void roi_align_backward(__global const data_t *dy, __global const data_t *rois,
-                                     __global const int *indices, __global data_t *dx,
+/* The largest element of a bin times its weight; row is -1 if that is a sample outside x. */
+typedef struct roi_maximum {
+    acc_t value, weight;
+    int row, column, is_found;
+} roi_maximum;
+
+/* Replaces the maximum by an element that is greater, or by the first one that is NaN. */
+TENON_INLINE void take_element(roi_maximum *m, acc_t weight, acc_t element, int row, int column)
+{
+    const acc_t value = weight * element;
+    if (!m->is_found || value > m->value || (value != value && m->value == m->value)) {
+        m->value = value;
+        m->weight = weight;
+        m->row = row;
+        m->column = column;
+        m->is_found = 1;
+    }
+}
+
+/* Finds the maximum of a bin; x is at the first element of the channel. */
+TENON_INLINE roi_maximum maximum_of(__global const data_t *x, const roi_backward_args *all,
+                                    const roi_axis *h, const roi_axis *w, int p, int q)
+{
+    const long row = all->values_stride[2], column = all->values_stride[3];
+    roi_maximum m = {0, 0, -1, -1, 0};
+    for (int i = 0; i < h->samples; i++) {
+        roi_sample v, u;
+        const int has_row = find_sample(&v, h, p, i, all->forward.size[0]);
+        for (int j = 0; j < w->samples; j++) {
+            if (!has_row || !find_sample(&u, w, q, j, all->forward.size[1])) {
+                take_element(&m, 0, 0, -1, -1);
+                continue;
+            }
+            take_element(&m, v.low_weight * u.low_weight,
+                         load_data(x, v.low * row + u.low * column), v.low, u.low);
+            take_element(&m, v.low_weight * u.high_weight,
+                         load_data(x, v.low * row + u.high * column), v.low, u.high);
+            take_element(&m, v.high_weight * u.low_weight,
+                         load_data(x, v.high * row + u.low * column), v.high, u.low);
+            take_element(&m, v.high_weight * u.high_weight,
+                         load_data(x, v.high * row + u.high * column), v.high, u.high);
+        }
+    }
+    return m;
+}
+
+/* Adds dy of the bins of a region whose maximum is at a pixel to the sums of its channels. */
+TENON_INLINE void add_maxima(acc_t *sum, __global const data_t *x, __global const data_t *dy,
+                             const roi_backward_args *all, const roi_axis *h, const roi_axis *w,
+                             int row, int column, int channels)
+{
+    const roi_args *args = &all->forward;
+    int p, last, first_q, last_q;
+    find_bins(h, row, args->size[0], args->bins[0], &p, &last);
+    find_bins(w, column, args->size[1], args->bins[1], &first_q, &last_q);
+    for (; p <= last; p++) {
+        if (weight_at(h, p, row, args->size[0]) == 0) {
+            continue;
+        }
+        for (int q = first_q; q <= last_q; q++) {
+            if (weight_at(w, q, column, args->size[1]) == 0) {
+                continue;
+            }
+            const long from = p * args->y_stride[2] + q * args->y_stride[3];
+            TENON_UNROLL
+            for (int c = 0; c < ROI_CHANNELS; c++) {
+                if (c < channels) {
+                    const roi_maximum m =
+                        maximum_of(x + c * all->values_stride[1], all, h, w, p, q);
+                    if (m.row == row && m.column == column) {
+                        sum[c] += m.weight * load_data(dy, from + c * args->y_stride[1]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+TENON_KERNEL void roi_align_backward(__global const data_t *x, __global const data_t *dy,
+                                     __global const data_t *rois, __global const int *indices, __global data_t *dx,
                                      const roi_backward_args all)
 {
     const roi_args *args = &all.forward;
@@ -98,8 +175,15 @@ TENON_KERNEL void roi_align_backward(__global const data_t *dy, __global const d
                       args->bins[1]);
             find_axis(&h, args, load_data(rois, roi + step), load_data(rois, roi + 3 * step),
                       args->bins[0]);
-            add_region(sum, dy + args->y_offset + r * args->y_stride[0] + c * args->y_stride[1],
-                       args, &h, &w, (int)p.at[1], (int)p.at[2], channels);
+            const long at = args->y_offset + r * args->y_stride[0] + c * args->y_stride[1];
+            if (args->flags & ROI_MAX) {
+                add_maxima(sum,
+                           x + all.values_offset + p.n * all.values_stride[0] +
+                               c * all.values_stride[1],
+                           dy + at, &all, &h, &w, (int)p.at[1], (int)p.at[2], channels);
+            } else {
+                add_region(sum, dy + at, args, &h, &w, (int)p.at[1], (int)p.at[2], channels);
+            }
         }
         const long to = args->x_offset + p.n * args->x_stride[0] + c * args->x_stride[1] +
                         p.at[1] * args->x_stride[2] + p.at[2] * args->x_stride[3];

@@ -11,6 +11,7 @@ typedef struct roi_backward_args {
     roi_args forward;  /* x is dx, and y is dy; count is the number of pixels with a block of
                           channels each */
     tenon_i64 regions; /* number of regions */
+    tenon_i64 values_offset, values_stride[4]; /* of x, for maxima */
 } roi_backward_args;
 
 #endif

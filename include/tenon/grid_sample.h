@@ -1,5 +1,5 @@
 /** @file
- * Grid sampling: images interpolated at given places.
+ * Grid sampling: images interpolated at given places, and the gradient.
  */
 #ifndef TENON_GRID_SAMPLE_H
 #define TENON_GRID_SAMPLE_H
@@ -14,7 +14,7 @@ typedef enum tenon_grid_sample_mode {
     TENON_GRID_SAMPLE_NEAREST = 1, /**< the nearest element; in the middle between two, the one with
                                         an even index */
     TENON_GRID_SAMPLE_CUBIC = 2    /**< four elements; the cubic convolution of R. Keys, 1981, with
-                                        coefficient -0.75 */
+                                        coefficient -0.75; only in two dimensions */
 } tenon_grid_sample_mode;
 
 /** The elements outside the image. */
@@ -60,21 +60,24 @@ TENON_API void tenon_grid_sample_params_default(tenon_grid_sample_params *params
 /** Interpolates images at the places of a grid (M. Jaderberg, K. Simonyan, A. Zisserman and K.
  * Kavukcuoglu, "Spatial Transformer Networks", 2015, section 3.3; ONNX, operator GridSample).
  * y[n, c, p, q] is the image of channel c of x[n] at x = grid[n, p, q, 0], along W, and y = grid[n,
- * p, q, 1], along H. A coordinate g is at element ((g + 1) · size - 1) / 2, or with
+ * p, q, 1], along H. Images with three spatial dimensions, N C D H W, have places o, p, q of three
+ * coordinates: along W, H and D. A coordinate g is at element ((g + 1) · size - 1) / 2, or with
  * TENON_GRID_SAMPLE_ALIGN_CORNERS (g + 1) / 2 · (size - 1), counted from 0. Elements outside the
  * image are defined by `padding`.
  *
  * Coordinates and sums are computed in f32, or f64 for f64; elements beyond ±2²⁴ are treated as
  * ±2²⁴. If a coordinate is NaN, the element of y is NaN. Every call gives the same bits.
  *  @param params  NULL means the defaults: linear, zeros outside
- *  @param x       N C H W; f64, f32, f16 or bf16, any strides, including 0; H and W are 1 to 2²⁴,
- *                 unless y is empty
- *  @param grid    N P Q 2, of x's type, or f32 if x is f16 or bf16; any strides, including 0
- *  @param y       N C P Q, of x's type; must not overlap any other operand, nor its own elements
+ *  @param x       N C H W or N C D H W; f64, f32, f16 or bf16, any strides, including 0; the
+ *                 spatial sizes are 1 to 2²⁴, unless y is empty
+ *  @param grid    N P Q 2 or N O P Q 3, of x's type, or f32 if x is f16 or bf16; any strides,
+ *                 including 0
+ *  @param y       N C P Q or N C O P Q, of x's type; must not overlap any other operand, nor its
+ * own elements
  *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type; a size above
- *          2²⁴) · TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) ·
- *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
+ *          2²⁴; cubic interpolation of N C D H W) · TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device
+ * without it) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
  *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_grid_sample(tenon_stream *stream,
                                           const tenon_grid_sample_params *params,
@@ -89,6 +92,39 @@ TENON_CALL tenon_status tenon_grid_sample_plan(tenon_context *context,
                                                const tenon_grid_sample_params *params,
                                                const tenon_tensor *x, const tenon_tensor *grid,
                                                const tenon_tensor *y, tenon_plan **plan);
+
+/** The gradient of tenon_grid_sample: dx is the sum over the places of dy times the weights that an
+ * element of x has in y, and dgrid the sum over the channels of dy times the derivative of y with
+ * respect to a coordinate. Where a linear interpolation has a corner, which is at the centers of
+ * elements, the derivative is that toward larger coordinates. It is 0 in the mode nearest. A place
+ * with a coordinate that is NaN contributes nothing to dx, and its elements of dgrid are NaN.
+ *
+ * Every call gives the same bits: an element of dx adds the places in their order. The workspace
+ * has dx in f32, or f64 for f64, with the channels rounded up to a multiple of 8.
+ *  @param params  those of the forward call
+ *  @param x       as in tenon_grid_sample; NULL is allowed if dgrid is NULL
+ *  @param grid    as in tenon_grid_sample
+ *  @param dy      the gradient of y, with its shape, of x's type; any strides, including 0
+ *  @param dx      of x's shape and type, or NULL; must not overlap any other operand, nor its own
+ *                 elements
+ *  @param dgrid   of grid's shape and type, or NULL if dx is not; as dx
+ *  @param sync    may be NULL
+ *  @return as tenon_grid_sample; also TENON_ERROR_WORKSPACE_TOO_SMALL */
+TENON_CALL tenon_status tenon_grid_sample_backward(tenon_stream *stream,
+                                                   const tenon_grid_sample_params *params,
+                                                   const tenon_tensor *x, const tenon_tensor *grid,
+                                                   const tenon_tensor *dy, const tenon_tensor *dx,
+                                                   const tenon_tensor *dgrid,
+                                                   const tenon_sync *sync);
+
+/** Makes a plan of tenon_grid_sample_backward with operands x, grid, dy, dx, dgrid. The tensors
+ * need no memory; memory that they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
+ *  @return as tenon_grid_sample_backward, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_grid_sample_backward_plan(
+    tenon_context *context, const tenon_grid_sample_params *params, const tenon_tensor *x,
+    const tenon_tensor *grid, const tenon_tensor *dy, const tenon_tensor *dx,
+    const tenon_tensor *dgrid, tenon_plan **plan);
 
 TENON_END_C
 

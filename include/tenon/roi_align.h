@@ -1,6 +1,5 @@
 /** @file
- * RoI align: averages or maxima of interpolated samples in regions of images, and the gradient of
- * the averages.
+ * RoI align: averages or maxima of interpolated samples in regions of images, and the gradient.
  */
 #ifndef TENON_ROI_ALIGN_H
 #define TENON_ROI_ALIGN_H
@@ -86,11 +85,16 @@ TENON_CALL tenon_status tenon_roi_align_plan(tenon_context *context,
                                              const tenon_tensor *indices, const tenon_tensor *y,
                                              tenon_plan **plan);
 
-/** Computes dx, the gradient of tenon_roi_align with averages: each element of dy, divided by the
+/** Computes dx, the gradient of tenon_roi_align. With averages, each element of dy, divided by the
  * number of samples, is added to the four elements around each sample of its bin, times their
- * interpolation weights. Regions are added in their order, without atomics, so every call gives the
- * same bits. An element with weight 0 is not affected, whatever dy is there.
+ * interpolation weights. With maxima, dy times its weight is added to the element that is the
+ * maximum: of equal ones, the first in the order of the samples' rows, samples, rows and columns;
+ * of several NaN, the first; none if a sample outside x is the maximum. Regions are added in their
+ * order, without atomics, so every call gives the same bits. An element with weight 0 is not
+ * affected, whatever dy is there.
  *  @param params   those of the forward call; NULL means the defaults
+ *  @param x        that of the forward call, of dx's shape and type, any strides, including 0; may
+ * be NULL for averages, which do not read it
  *  @param dy       the gradient of y, R C and the bins, of dx's type, any strides, including 0
  *  @param rois     those of the forward call, of dx's type, R 4; there is no gradient for them
  *  @param indices  those of the forward call, i32, R. A region whose index is negative or not below
@@ -98,20 +102,21 @@ TENON_CALL tenon_status tenon_roi_align_plan(tenon_context *context,
  *  @param dx       the gradient of x, N C H W; f64, f32, f16 or bf16; overwritten; must not overlap
  *                  any other operand, nor its own elements
  *  @param sync     may be NULL
- *  @return as tenon_roi_align; TENON_ERROR_UNSUPPORTED also for TENON_ROI_ALIGN_MAX */
+ *  @return as tenon_roi_align */
 TENON_CALL tenon_status tenon_roi_align_backward(tenon_stream *stream,
                                                  const tenon_roi_align_params *params,
-                                                 const tenon_tensor *dy, const tenon_tensor *rois,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *rois,
                                                  const tenon_tensor *indices,
                                                  const tenon_tensor *dx, const tenon_sync *sync);
 
-/** Makes a plan of tenon_roi_align_backward with operands dy, rois, indices, dx. The tensors need
- * no memory; memory that they have is checked.
+/** Makes a plan of tenon_roi_align_backward with operands x, dy, rois, indices, dx. The tensors
+ * need no memory; memory that they have is checked.
  *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as tenon_roi_align_backward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_roi_align_backward_plan(tenon_context *context,
                                                       const tenon_roi_align_params *params,
-                                                      const tenon_tensor *dy,
+                                                      const tenon_tensor *x, const tenon_tensor *dy,
                                                       const tenon_tensor *rois,
                                                       const tenon_tensor *indices,
                                                       const tenon_tensor *dx, tenon_plan **plan);

@@ -434,6 +434,12 @@ class Shapes(unittest.TestCase):
         corners = np.array([[[[-1, -1], [1, -1]], [[-1, 1], [1, 1]]]], "f4")
         y = tenon.grid_sample(x, corners, flags=tenon.GRID_SAMPLE_ALIGN_CORNERS)
         np.testing.assert_array_equal(y, x[:, :, ::2, ::2])
+        dx, dgrid = tenon.grid_sample_backward(corners, y, x=x, dx=True, dgrid=True,
+                                               flags=tenon.GRID_SAMPLE_ALIGN_CORNERS)
+        expected = np.zeros_like(x)
+        expected[:, :, ::2, ::2] = y
+        np.testing.assert_array_equal(dx, expected)
+        self.assertEqual(dgrid.shape, corners.shape)
 
 
 class Optimizers(unittest.TestCase):

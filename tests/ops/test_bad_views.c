@@ -225,6 +225,7 @@ static bool has_sizes_to_match(const tn_operation *op)
                                                   &tn_operation_roi_align,
                                                   &tn_operation_roi_align_backward,
                                                   &tn_operation_grid_sample,
+                                                  &tn_operation_grid_sample_backward,
                                                   &tn_operation_top_k,
                                                   &tn_operation_search_sorted,
                                                   &tn_operation_rearrange,

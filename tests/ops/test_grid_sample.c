@@ -10,25 +10,27 @@
 TEST(random_problems)
 {
     test_random random = test_random_for(3301);
-    for (uint32_t n = 0; n < 18 + (uint32_t)test_problems(60); n++) {
+    for (uint32_t n = 0; n < 24 + (uint32_t)test_problems(60); n++) {
+        const uint32_t mode = n % 3, dims = mode != TENON_GRID_SAMPLE_CUBIC && n % 4 == 3 ? 3 : 2;
         const int64_t images = test_between(&random, 1, 3), channels = test_between(&random, 1, 19);
-        const int64_t x[] = {images, channels, test_between(&random, 1, 14),
-                             test_between(&random, 1, 14)};
+        const int64_t most = dims == 2 ? 14 : 6;
+        const int64_t x[] = {images, channels, test_between(&random, 1, most),
+                             test_between(&random, 1, most), test_between(&random, 1, most)};
         const int64_t grid[] = {images, test_between(&random, 0, 6), test_between(&random, 1, 6),
-                                2};
-        const int64_t y[] = {images, channels, grid[1], grid[2]};
+                                dims == 2 ? 2 : test_between(&random, 1, 4), 3};
+        const int64_t y[] = {images, channels, grid[1], grid[2], grid[3]};
         const tenon_dtype dtype = test_float_type(n / 2);
         const bool is_half = dtype == TENON_DTYPE_F16 || dtype == TENON_DTYPE_BF16;
         test_fixture f;
         test_begin(&f, &tn_operation_grid_sample);
         tenon_grid_sample_params *params = test_params(&f, tenon_grid_sample_params);
-        params->mode = n % 3;
+        params->mode = mode;
         params->padding = n / 3 % 3;
         params->flags = test_one_in(&random, 2) ? TENON_GRID_SAMPLE_ALIGN_CORNERS : 0;
-        f.c.views[GRID_X] = test_random_view(&random, dtype, 4, x);
+        f.c.views[GRID_X] = test_random_view(&random, dtype, dims + 2, x);
         f.c.views[GRID_PLACES] = test_random_view(
-            &random, is_half && test_one_in(&random, 2) ? TENON_DTYPE_F32 : dtype, 4, grid);
-        f.c.views[GRID_Y] = test_random_view(&random, dtype, 4, y);
+            &random, is_half && test_one_in(&random, 2) ? TENON_DTYPE_F32 : dtype, dims + 2, grid);
+        f.c.views[GRID_Y] = test_random_view(&random, dtype, dims + 2, y);
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
 }
@@ -51,6 +53,13 @@ TEST(known_values)
     TEST_KNOWN(CALL " padding=reflection mode=nearest", x, outside, second);
     TEST_KNOWN(CALL " flags=1 mode=nearest padding=border", x, outside, first);
 #undef CALL
+    static const float volume[] = {1, 2, 3, 5, 7, 11, 13, 17}, middle[] = {0, 0, 0},
+                       edge[] = {0.5F, -1, 1};
+    static const float average[] = {7.375F}, along_w[] = {10};
+    TEST_KNOWN("grid_sample x=f32:1x1x2x2x2 grid=f32:1x1x1x1x3 y=f32:1x1x1x1x1", volume, middle,
+               average);
+    TEST_KNOWN("grid_sample x=f32:1x1x2x2x2 grid=f32:1x1x1x1x3 y=f32:1x1x1x1x1 flags=1", volume,
+               edge, along_w);
 }
 
 /* Places and elements that are not finite. */
@@ -84,6 +93,10 @@ TEST(bad_input)
         {CALL " mode=3", "mode is 3", TENON_OK},
         {CALL " padding=3", "padding is 3", TENON_OK},
         {"grid_sample x=f32:1x2x3 grid=f32:1x4x5x2 y=f32:1x2x4x5", "x: rank is 3", TENON_OK},
+        {"grid_sample x=f32:1x2x3x3x3 grid=f32:1x4x5x2 y=f32:1x2x4x5", "grid: shape is 1x4x5x2",
+         TENON_OK},
+        {"grid_sample x=f32:1x2x3x3x3 grid=f32:1x4x5x6x3 y=f32:1x2x4x5x6 mode=cubic",
+         "x: rank is 5; the mode cubic", TENON_ERROR_UNSUPPORTED},
         {"grid_sample x=f32:1x2x3x3 grid=f32:1x4x5x3 y=f32:1x2x4x5", "grid: shape is 1x4x5x3",
          TENON_OK},
         {"grid_sample x=f32:1x2x3x3 grid=f32:2x4x5x2 y=f32:1x2x4x5", "grid: shape is 2x4x5x2",

@@ -36,8 +36,9 @@
     X(resize, resize_forward, V2)                                                                  \
     X(resize_backward, resize_backward, V2)                                                        \
     X(roi_align, roi_align, V4)                                                                    \
-    X(roi_align_backward, roi_align_backward, V4)                                                  \
+    X(roi_align_backward, roi_align_backward, V5)                                                  \
     X(grid_sample, grid_sample, V3)                                                                \
+    X(grid_sample_backward, grid_sample_backward, V5)                                              \
     X(lrn, lrn_forward, V2)                                                                        \
     X(lrn_backward, lrn_backward, V3)                                                              \
     X(elementwise, elementwise, V3)                                                                \

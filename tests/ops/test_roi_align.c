@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-/* Begins a random call; `image` and `bins` are the operands with the shapes of x and of y. */
+/* Begins a random call; `image` and `bins` are the operands with the shapes of x and of y, and
+ * `regions_at` is the first one of the regions. */
 static void begin_random(test_fixture *f, const tn_operation *operation, uint32_t image,
-                         uint32_t bins, tenon_dtype dtype, test_random *random)
+                         uint32_t bins, uint32_t regions_at, tenon_dtype dtype, test_random *random)
 {
     const int64_t images = test_between(random, 1, 3), channels = test_between(random, 1, 19),
                   regions = test_between(random, 0, 6);
@@ -24,8 +25,8 @@ static void begin_random(test_fixture *f, const tn_operation *operation, uint32_
     params->spatial_scale = test_one_in(random, 2) ? 1 : test_real(random, 0.05, 2);
     f->c.views[image] = test_random_view(random, dtype, 4, x);
     f->c.views[bins] = test_random_view(random, dtype, 4, y);
-    f->c.views[ROI_ROIS] = test_random_view(random, dtype, 2, rois);
-    f->c.views[ROI_INDICES] = test_random_view(random, TENON_DTYPE_I32, 1, rois);
+    f->c.views[regions_at] = test_random_view(random, dtype, 2, rois);
+    f->c.views[regions_at + 1] = test_random_view(random, TENON_DTYPE_I32, 1, rois);
 }
 
 TEST(random_problems)
@@ -33,7 +34,8 @@ TEST(random_problems)
     test_random random = test_random_for(3201);
     for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(40); n++) {
         test_fixture f;
-        begin_random(&f, &tn_operation_roi_align, ROI_X, ROI_Y, test_float_type(n / 2), &random);
+        begin_random(&f, &tn_operation_roi_align, ROI_X, ROI_Y, ROI_ROIS, test_float_type(n / 2),
+                     &random);
         test_params(&f, tenon_roi_align_params)->mode = n % 2;
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
@@ -91,8 +93,13 @@ TEST(random_gradients)
     test_random random = test_random_for(3203);
     for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(30); n++) {
         test_fixture f;
-        begin_random(&f, &tn_operation_roi_align_backward, ROI_DX, ROI_DY, test_float_type(n),
-                     &random);
+        begin_random(&f, &tn_operation_roi_align_backward, ROI_DX, ROI_DY, ROI_BACKWARD_ROIS,
+                     test_float_type(n / 2), &random);
+        test_params(&f, tenon_roi_align_params)->mode = n % 2;
+        if (n % 2 == 1 || test_one_in(&random, 4)) {
+            const tenon_tensor *dx = &f.c.views[ROI_DX];
+            f.c.views[ROI_BACKWARD_X] = test_random_view(&random, dx->dtype, dx->rank, dx->shape);
+        }
         test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
     }
 }
@@ -105,7 +112,10 @@ TEST(gradients_are_slopes)
         {"roi_align x=f64:1x1x4x3 rois=f64:2x4 indices=i32:2 y=f64:2x1x1x2 flags=1 "
          "sampling_ratio=3 spatial_scale=0.7",
          "roi_align_backward dy=f64:2x1x1x2 rois=f64:2x4 indices=i32:2 dx=f64:1x1x4x3 flags=1 "
-         "sampling_ratio=3 spatial_scale=0.7"}};
+         "sampling_ratio=3 spatial_scale=0.7"},
+        {"roi_align x=f64:1x2x5x6 rois=f64:4x4 indices=i32:4 y=f64:4x2x2x3 mode=max",
+         "roi_align_backward x=f64:1x2x5x6 dy=f64:4x2x2x3 rois=f64:4x4 indices=i32:4 "
+         "dx=f64:1x2x5x6 mode=max"}};
     test_random random = test_random_for(3204);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         test_fixture y, dx;
@@ -123,15 +133,22 @@ TEST(special_gradients)
 {
     static const double corners[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -5, 3e4};
     test_random random = test_random_for(3205);
-    for (uint32_t n = 0; n < 16; n++) {
+    for (uint32_t n = 0; n < 24; n++) {
         test_fixture f;
-        test_begin_line(&f, "roi_align_backward dy=T:6x2x2x3 rois=T:6x4 indices=i32:6 dx=T:2x2x5x7",
-                        test_float_type(n));
+        test_begin_line(&f,
+                        n % 2 == 0 ? "roi_align_backward dy=T:6x2x2x3 rois=T:6x4 indices=i32:6 "
+                                     "dx=T:2x2x5x7"
+                                   : "roi_align_backward x=T:2x2x5x7 dy=T:6x2x2x3 rois=T:6x4 "
+                                     "indices=i32:6 dx=T:2x2x5x7 mode=max",
+                        test_float_type(n / 2));
         test_make(&f);
         test_fill_inputs(&f, TEST_BOUND, &random);
         for (int64_t i = 0; i < 24; i++)
             if (test_one_in(&random, 3))
-                test_set(test_operand(&f, ROI_ROIS), i, corners[test_between(&random, 0, 5)]);
+                test_set(test_operand(&f, ROI_BACKWARD_ROIS), i,
+                         corners[test_between(&random, 0, 5)]);
+        if (n % 4 == 1)
+            test_set(test_operand(&f, ROI_BACKWARD_X), test_between(&random, 0, 139), (double)NAN);
         if (n % 3 == 0)
             test_set(test_operand(&f, ROI_DY), test_between(&random, 0, 71), (double)NAN);
         test_finish(&f, TEST_ALL);
@@ -162,7 +179,13 @@ TEST(bad_input)
         {"roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i8:1 y=f32:1x1x1x1", "indices: type is i8",
          TENON_ERROR_UNSUPPORTED},
         {"roi_align_backward dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x2x2 mode=max",
-         "mode is max", TENON_ERROR_UNSUPPORTED},
+         "x is NULL", TENON_OK},
+        {"roi_align_backward x=f32:1x1x2x3 dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 "
+         "dx=f32:1x1x2x2",
+         "x: shape is 1x1x2x3", TENON_OK},
+        {"roi_align_backward x=f16:1x1x2x2 dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 "
+         "dx=f32:1x1x2x2",
+         "x is f16", TENON_ERROR_UNSUPPORTED},
         {"roi_align_backward dy=f32:1x2x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x2x2",
          "dy: shape is 1x2x1x1", TENON_OK},
         {"roi_align_backward dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 dx=f32:1x1x0x2",

@@ -90,7 +90,8 @@ def grid_sample(p: Program, x: Tensor, grid: Tensor, *, align_corners: int = 0, 
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     is_typed = x.dtype == grid.dtype or (x.dtype in ("f16", "bf16") and grid.dtype == "f32")
     # ONNX moves places outside to the border before a cubic interpolation, Tenon the elements around them.
-    if x.ndim == 4 and is_typed and x.size > 0 and (mode, padding_mode) != ("cubic", "border"):
+    if (x.ndim == 4 or (x.ndim == 5 and mode != "cubic")) and is_typed and x.size > 0 \
+            and (mode, padding_mode) != ("cubic", "border"):
         return p.op("grid_sample", x=x, grid=grid, mode=mode, padding=padding_mode, flags=align_corners)
     count, channels, sizes, out = x.shape[0], x.shape[1], x.shape[2:], grid.shape[1:-1]
     flat, points = p.reshape(x, (count, channels, math.prod(sizes))), math.prod(out)

@@ -15,34 +15,37 @@
  * errors of its weights and sums, in roundoffs. */
 static const struct {
     double slope, roundings;
-} accuracies[] = {[TENON_GRID_SAMPLE_LINEAR] = {2, 12},
+} accuracies[] = {[TENON_GRID_SAMPLE_LINEAR] = {2, GRID_LINEAR_ROUNDINGS},
                   [TENON_GRID_SAMPLE_NEAREST] = {0, 0},
-                  [TENON_GRID_SAMPLE_CUBIC] = {9, 300}};
+                  [TENON_GRID_SAMPLE_CUBIC] = {9, GRID_CUBIC_ROUNDINGS}};
 
-/* A place along one dimension, in elements, and the error of a device's. */
-typedef struct place {
-    double at, error;
-} place;
-
-static place find_place(double g, int64_t size, bool aligned, double roundoff)
+static grid_place find_place(double g, int64_t size, bool aligned, double roundoff)
 {
     const double n = (double)size, magnitude = (fabs(g) + 1) * n / 2 + 0.5;
     const double at = aligned ? (g + 1) / 2 * (n - 1) : ((g + 1) * n - 1) / 2;
-    return (place){at > GRID_MOST_SIZE    ? GRID_MOST_SIZE
-                   : at < -GRID_MOST_SIZE ? -GRID_MOST_SIZE
-                                          : at,
-                   4 * roundoff * magnitude};
+    return (grid_place){at > GRID_MOST_SIZE    ? GRID_MOST_SIZE
+                        : at < -GRID_MOST_SIZE ? -GRID_MOST_SIZE
+                                               : at,
+                        4 * roundoff * magnitude};
 }
 
-/* An element of the padded image. */
-static double padded(const double *plane, const int64_t *size, int64_t row, int64_t column,
-                     const tenon_grid_sample_params *params)
+void tn_grid_find_place(const tenon_grid_sample_params *params, const double *coordinates,
+                        uint32_t dims, const int64_t size[3], double roundoff, grid_place at[3])
 {
-    int64_t at[] = {row, column};
-    for (int d = 0; d < 2; d++) {
-        const bool aligned = (params->flags & TENON_GRID_SAMPLE_ALIGN_CORNERS) != 0;
+    const bool aligned = (params->flags & TENON_GRID_SAMPLE_ALIGN_CORNERS) != 0;
+    at[0] = (grid_place){0, 0};
+    for (uint32_t d = 3 - dims; d < 3; d++)
+        at[d] = find_place(coordinates[2 - d], size[d], aligned, roundoff);
+}
+
+int64_t tn_grid_element(const int64_t given[3], const int64_t size[3],
+                        const tenon_grid_sample_params *params)
+{
+    const bool aligned = (params->flags & TENON_GRID_SAMPLE_ALIGN_CORNERS) != 0;
+    int64_t at[] = {given[0], given[1], given[2]};
+    for (int d = 0; d < 3; d++) {
         if (params->padding == TENON_GRID_SAMPLE_ZEROS && (at[d] < 0 || at[d] >= size[d]))
-            return 0;
+            return -1;
         if (params->padding == TENON_GRID_SAMPLE_BORDER || size[d] == 1)
             at[d] = tn_max_i64(0, tn_min_i64(at[d], size[d] - 1));
         if (aligned) { /* the distance to the nearest even multiple of size - 1 */
@@ -53,11 +56,11 @@ static double padded(const double *plane, const int64_t *size, int64_t row, int6
             at[d] = (tn_min_i64(over, turn - over) - 1) / 2;
         }
     }
-    return plane[at[0] * size[1] + at[1]];
+    return (at[0] * size[1] + at[1]) * size[2] + at[2];
 }
 
-/* Keys' filter with coefficient -0.75 at a distance, and the triangle of linear interpolation. */
-static double filter_at(uint32_t mode, double distance)
+/* Keys' filter with coefficient -0.75, and the triangle of linear interpolation. */
+double tn_grid_filter(uint32_t mode, double distance)
 {
     const double t = fabs(distance), a = -0.75;
     if (mode == TENON_GRID_SAMPLE_LINEAR)
@@ -67,79 +70,102 @@ static double filter_at(uint32_t mode, double distance)
                    : 0;
 }
 
-/* Any of the elements that may be nearest. */
-static tn_bounded nearest_of(const double *plane, const int64_t *size,
-                             const tenon_grid_sample_params *params, const place at[2])
+/* An image of a channel, and the call's parameters. */
+typedef struct grid_image {
+    const double *values;
+    int64_t size[3];
+    const tenon_grid_sample_params *params;
+} grid_image;
+
+static double padded(const grid_image *image, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t first[] = {(int64_t)rint(at[0].at - at[0].error),
-                             (int64_t)rint(at[1].at - at[1].error)},
-                  last[] = {(int64_t)rint(at[0].at + at[0].error),
-                            (int64_t)rint(at[1].at + at[1].error)};
-    const double x = padded(plane, size, first[0], first[1], params);
-    if (first[0] == last[0] && first[1] == last[1])
-        return (tn_bounded){x, 0};
+    const int64_t at[] = {i, j, k}, element = tn_grid_element(at, image->size, image->params);
+    return element < 0 ? 0 : image->values[element];
+}
+
+/* Any of the elements that may be nearest. */
+static tn_bounded nearest_of(const grid_image *image, const grid_place at[3])
+{
+    int64_t first[3], last[3];
+    for (int d = 0; d < 3; d++) {
+        first[d] = (int64_t)rint(at[d].at - at[d].error);
+        last[d] = (int64_t)rint(at[d].at + at[d].error);
+    }
+    const double x = padded(image, first[0], first[1], first[2]);
     double least = x, most = x;
-    bool is_finite = true;
+    bool is_one = true, is_finite = true;
     for (int64_t i = first[0]; i <= last[0]; i++)
-        for (int64_t j = first[1]; j <= last[1]; j++) {
-            const double other = padded(plane, size, i, j, params);
-            is_finite = is_finite && isfinite(other);
-            least = fmin(least, other);
-            most = fmax(most, other);
-        }
+        for (int64_t j = first[1]; j <= last[1]; j++)
+            for (int64_t k = first[2]; k <= last[2]; k++) {
+                const double other = padded(image, i, j, k);
+                is_one = is_one && i == first[0] && j == first[1] && k == first[2];
+                is_finite = is_finite && isfinite(other);
+                least = fmin(least, other);
+                most = fmax(most, other);
+            }
+    if (is_one)
+        return (tn_bounded){x, 0};
     return is_finite ? (tn_bounded){(least + most) / 2, (most - least) / 2}
                      : (tn_bounded){0, TN_ANYTHING};
 }
 
-static tn_bounded interpolated(const double *plane, const int64_t *size,
-                               const tenon_grid_sample_params *params, const place at[2],
-                               double roundoff, tenon_dtype dtype)
+static tn_bounded interpolated(const grid_image *image, const grid_place at[3], double roundoff,
+                               tenon_dtype dtype)
 {
+    const uint32_t mode = image->params->mode;
+    const bool is_volume = image->size[0] > 1 || at[0].error > 0;
+    const int64_t plane = (int64_t)floor(at[0].at), row = (int64_t)floor(at[1].at),
+                  column = (int64_t)floor(at[2].at);
     double sum = 0, most = 0;
-    const int64_t row = (int64_t)floor(at[0].at), column = (int64_t)floor(at[1].at);
-    for (int64_t i = row - 2; i <= row + 3; i++)
-        for (int64_t j = column - 2; j <= column + 3; j++) {
-            const double x = padded(plane, size, i, j, params);
-            if (!isfinite(x))
-                return (tn_bounded){0, TN_ANYTHING};
-            most = fmax(most, fabs(x));
-            sum += x * filter_at(params->mode, (double)i - at[0].at) *
-                   filter_at(params->mode, (double)j - at[1].at);
-        }
-    return (tn_bounded){sum, (accuracies[params->mode].slope * (at[0].error + at[1].error) +
-                              accuracies[params->mode].roundings * roundoff) *
-                                     most +
-                                 40 * tn_least_normal(dtype)};
+    for (int64_t i = plane - (is_volume ? 2 : 0); i <= plane + (is_volume ? 3 : 0); i++)
+        for (int64_t j = row - 2; j <= row + 3; j++)
+            for (int64_t k = column - 2; k <= column + 3; k++) {
+                const double x = padded(image, i, j, k);
+                if (!isfinite(x))
+                    return (tn_bounded){0, TN_ANYTHING};
+                most = fmax(most, fabs(x));
+                sum += x * tn_grid_filter(mode, (double)i - at[0].at) *
+                       tn_grid_filter(mode, (double)j - at[1].at) *
+                       tn_grid_filter(mode, (double)k - at[2].at);
+            }
+    const double error = at[0].error + at[1].error + at[2].error;
+    return (tn_bounded){
+        sum, (accuracies[mode].slope * error + accuracies[mode].roundings * roundoff) * most +
+                 40 * tn_least_normal(dtype)};
 }
 
-static tn_bounded grid_result(const double *plane, const int64_t *size,
-                              const tenon_grid_sample_params *params, const double *g,
+static tn_bounded grid_result(const grid_image *image, const double *coordinates, uint32_t dims,
                               tenon_dtype dtype)
 {
     const double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
-    const bool aligned = (params->flags & TENON_GRID_SAMPLE_ALIGN_CORNERS) != 0;
-    const place at[] = {find_place(g[1], size[0], aligned, u),
-                        find_place(g[0], size[1], aligned, u)};
-    if (isnan(at[0].at) || isnan(at[1].at))
+    grid_place at[3];
+    tn_grid_find_place(image->params, coordinates, dims, image->size, u, at);
+    if (isnan(at[0].at) || isnan(at[1].at) || isnan(at[2].at))
         return (tn_bounded){(double)NAN, 0};
-    if (!(at[0].error < 0.5 && at[1].error < 0.5))
+    if (!(at[0].error < 0.5 && at[1].error < 0.5 && at[2].error < 0.5))
         return (tn_bounded){0, TN_ANYTHING};
-    if (params->mode == TENON_GRID_SAMPLE_NEAREST)
-        return tn_stored(dtype, nearest_of(plane, size, params, at));
-    return tn_stored(dtype, interpolated(plane, size, params, at, u, dtype));
+    return tn_stored(dtype, image->params->mode == TENON_GRID_SAMPLE_NEAREST
+                                ? nearest_of(image, at)
+                                : interpolated(image, at, u, dtype));
 }
 
 bool tn_grid_sample_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
-    const tenon_tensor *x = v[GRID_X], *y = v[GRID_Y];
-    const int64_t plane = x->shape[2] * x->shape[3], places = y->shape[2] * y->shape[3];
-    double *values = tn_host_read(x, 4, x->shape),
-           *grid = tn_host_read(v[GRID_PLACES], 4, v[GRID_PLACES]->shape);
+    const tenon_tensor *x = v[GRID_X], *grid_view = v[GRID_PLACES], *y = v[GRID_Y];
+    const uint32_t dims = x->rank - 2;
+    int64_t out[3];
+    grid_image image = {.params = given};
+    tn_grid_sizes(x, image.size);
+    tn_grid_sizes(y, out);
+    const int64_t elements = image.size[0] * image.size[1] * image.size[2],
+                  places = out[0] * out[1] * out[2];
+    double *values = tn_host_read(x, x->rank, x->shape),
+           *grid = tn_host_read(grid_view, grid_view->rank, grid_view->shape);
     const bool whole = values != NULL && grid != NULL;
     for (int64_t i = 0; whole && i < tenon_tensor_elements(y); i++) {
-        const int64_t image = i / (x->shape[1] * places);
-        *results++ = grid_result(values + i / places * plane, x->shape + 2, given,
-                                 grid + 2 * (image * places + i % places), x->dtype);
+        const int64_t n = i / (x->shape[1] * places);
+        image.values = values + i / places * elements;
+        *results++ = grid_result(&image, grid + dims * (n * places + i % places), dims, x->dtype);
     }
     free(values);
     free(grid);
@@ -153,25 +179,48 @@ void tn_grid_sample_fill_valid(const void *params, const tenon_tensor *const *v,
     tn_case_reals(v[GRID_PLACES], -1.6, 1.6, seed);
 }
 
-/* In the layout of the problem at hand. */
+/* Returns an image of two or three spatial dimensions whose rows are not contiguous. */
+static tenon_tensor image_view(const grid_problem *like, const int64_t *size)
+{
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const bool channels_last = tn_image_by_channels(like->y);
+    if (like->dims == 2)
+        return tn_image_view(dtype, channels_last, 2, 11, size);
+    tenon_tensor view =
+        tn_image_view(dtype, channels_last, 2, 11, (const int64_t[]){size[0], size[1] * size[2]});
+    view.rank = 5;
+    view.shape[3] = size[1];
+    view.shape[4] = size[2];
+    view.stride[4] = view.stride[3];
+    view.stride[3] *= size[2];
+    return view;
+}
+
+void tn_grid_awkward_views(const grid_problem *like, tenon_grid_sample_params *params,
+                           tenon_tensor *x, tenon_tensor *grid, tenon_tensor *y)
+{
+    const int64_t size[] = {9, 13, 4}, out[] = {7, 5, 3},
+                  places[] = {2, 7, 5, like->dims == 2 ? 2 : 3, 3};
+    params->mode = like->mode;
+    params->padding = like->padding;
+    params->flags = (like->flags & GRID_ALIGNED) != 0 ? TENON_GRID_SAMPLE_ALIGN_CORNERS : 0;
+    *x = image_view(like, size);
+    *y = image_view(like, out);
+    *grid =
+        tn_awkward_view((like->flags & GRID_WIDE) != 0 ? TENON_DTYPE_F32 : (tenon_dtype)like->dtype,
+                        (uint32_t)like->dims + 2, places, true);
+}
+
+/* In the layout and with the dimensions of the problem at hand. */
 bool tn_grid_sample_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
-    const grid_problem *like = (const grid_problem *)problem;
-    const tenon_dtype dtype = (tenon_dtype)like->dtype;
-    const bool channels_last = like->x[1] == 1 && like->x[3] != 1;
-    const int64_t size[] = {9, 13}, out[] = {7, 5}, places[] = {2, 7, 5, 2};
     (void)choice;
     if (number > 0)
         return false;
     tn_awkward_begin(c, &tn_operation_grid_sample);
-    tenon_grid_sample_params *params = (tenon_grid_sample_params *)c->params.bytes;
-    params->mode = like->mode;
-    params->padding = like->padding;
-    params->flags = (like->flags & GRID_ALIGNED) != 0 ? TENON_GRID_SAMPLE_ALIGN_CORNERS : 0;
-    c->views[GRID_X] = tn_image_view(dtype, channels_last, 2, 11, size);
-    c->views[GRID_Y] = tn_image_view(dtype, channels_last, 2, 11, out);
-    c->views[GRID_PLACES] =
-        tn_awkward_view((like->flags & GRID_WIDE) != 0 ? TENON_DTYPE_F32 : dtype, 4, places, true);
+    tn_grid_awkward_views((const grid_problem *)problem,
+                          (tenon_grid_sample_params *)c->params.bytes, &c->views[GRID_X],
+                          &c->views[GRID_PLACES], &c->views[GRID_Y]);
     return true;
 }

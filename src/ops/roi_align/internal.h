@@ -9,7 +9,16 @@
 #include <tenon/roi_align.h>
 
 enum { ROI_X, ROI_ROIS, ROI_INDICES, ROI_Y, ROI_OPERANDS };
-enum { ROI_DY, ROI_DX = ROI_Y }; /* of the gradient, with the same number of operands */
+
+/* Operands of the gradient. */
+enum {
+    ROI_BACKWARD_X,
+    ROI_DY,
+    ROI_BACKWARD_ROIS,
+    ROI_BACKWARD_INDICES,
+    ROI_DX,
+    ROI_BACKWARD_OPERANDS
+};
 
 /* The canonical problem. */
 typedef struct roi_problem {
@@ -22,6 +31,12 @@ typedef struct roi_problem {
     int64_t x[4], y[4];       /* strides */
     int64_t rois[2], indices;
 } roi_problem;
+
+/* The canonical problem of the gradient: x is dx, and y is dy. */
+typedef struct roi_backward_problem {
+    roi_problem forward;
+    int64_t values[4]; /* strides of x; 0 for averages, which do not read it */
+} roi_backward_problem;
 
 extern const tn_family tn_roi_align_family, tn_roi_align_backward_family;
 extern const tn_solver tn_roi_align_items, tn_roi_align_backward_items;

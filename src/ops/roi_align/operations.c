@@ -37,27 +37,31 @@ TENON_API tenon_status tenon_roi_align_plan(tenon_context *context,
 
 TENON_API tenon_status tenon_roi_align_backward(tenon_stream *stream,
                                                 const tenon_roi_align_params *params,
-                                                const tenon_tensor *dy, const tenon_tensor *rois,
+                                                const tenon_tensor *x, const tenon_tensor *dy,
+                                                const tenon_tensor *rois,
                                                 const tenon_tensor *indices, const tenon_tensor *dx,
                                                 const tenon_sync *sync)
 {
-    return TN_RUN(tn_operation_roi_align_backward, dy, rois, indices, dx);
+    return TN_RUN(tn_operation_roi_align_backward, x, dy, rois, indices, dx);
 }
 
 TENON_API tenon_status tenon_roi_align_backward_plan(tenon_context *context,
                                                      const tenon_roi_align_params *params,
-                                                     const tenon_tensor *dy,
+                                                     const tenon_tensor *x, const tenon_tensor *dy,
                                                      const tenon_tensor *rois,
                                                      const tenon_tensor *indices,
                                                      const tenon_tensor *dx, tenon_plan **plan)
 {
-    return TN_PLAN(tn_operation_roi_align_backward, dy, rois, indices, dx);
+    return TN_PLAN(tn_operation_roi_align_backward, x, dy, rois, indices, dx);
 }
 
 static const char *const backward_examples[] = {
     "roi_align_backward dy=T:3x3x2x4 rois=T:3x4 indices=i32:3 dx=T:2x3x9x11",
     "roi_align_backward dy=T:5x19x3x3/171,1,57,19 rois=T:5x4 indices=i32:5 "
     "dx=T:2x19x9x11/1881,1,209,19 flags=1 sampling_ratio=2 spatial_scale=0.5",
+    "roi_align_backward x=T:2x3x9x11 dy=T:3x3x2x4 rois=T:3x4 indices=i32:3 dx=T:2x3x9x11 mode=max",
+    "roi_align_backward x=T:2x9x9x11/891,1,99,9 dy=T:5x9x3x3 rois=T:5x4 indices=i32:5 "
+    "dx=T:2x9x9x11 mode=max flags=1 sampling_ratio=2",
     NULL,
 };
 
@@ -90,15 +94,16 @@ const tn_operation tn_operation_roi_align = {
 const tn_operation tn_operation_roi_align_backward = {
     TN_NAMES("tenon_roi_align_backward"),
     .family = &tn_roi_align_backward_family,
-    .operands = {{.name = "dy", .image = true},
+    .operands = {{.name = "x", .image = true, .optional = true},
+                 {.name = "dy", .image = true},
                  {.name = "rois"},
                  {.name = "indices"},
                  {.name = "dx", .image = true, .role = TN_OUTPUT}},
-    .operand_count = ROI_OPERANDS,
+    .operand_count = ROI_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(roi_defaults, TENON_ROI_ALIGN_PARAMS_INIT),
     .flags = TENON_ROI_ALIGN_UNSHIFTED,
-    TN_PROBLEM(roi_problem),
+    TN_PROBLEM(roi_backward_problem),
     .prepare = tn_roi_align_backward_prepare,
     .reference = tn_roi_align_backward_reference,
     .fill_valid = tn_roi_align_backward_fill_valid,

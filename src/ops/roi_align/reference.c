@@ -220,6 +220,134 @@ static void spread_bin(const extent e[2], const int64_t at[2], const int64_t *si
         }
 }
 
+/* The elements of a bin that may be its maximum, and the largest error of one. */
+typedef struct maxima {
+    double best, error;
+    int64_t candidates;
+    bool has_best, anything;
+} maxima;
+
+/* A term of the maximum: an element times its weight, or 0 for a sample outside x. */
+typedef struct term {
+    int64_t element; /* -1: none */
+    double weight, value;
+} term;
+
+/* Writes the terms of a sample and returns their number. */
+static int terms_of(const double *values, const int64_t *size, const sample *v, const sample *u,
+                    term terms[4])
+{
+    terms[0] = (term){-1, 0, 0};
+    if (!v->inside || !u->inside)
+        return 1;
+    for (int i = 0; i < 4; i++) {
+        term *t = &terms[i];
+        t->element = (i < 2 ? v->low : v->high) * size[1] + (i % 2 == 0 ? u->low : u->high);
+        t->weight = (i < 2 ? 1 - v->weight : v->weight) * (i % 2 == 0 ? 1 - u->weight : u->weight);
+        t->value = t->weight * values[t->element];
+    }
+    return 4;
+}
+
+/* Calls a function with each sample of a bin and its terms. */
+typedef void term_function(void *context, const sample *v, const sample *u, const term *terms,
+                           int count);
+
+static void each_sample(const extent e[2], const int64_t at[2], const int64_t *size,
+                        const double *values, term_function *function, void *context)
+{
+    for (int64_t i = 0; i < e[0].samples; i++)
+        for (int64_t j = 0; j < e[1].samples; j++) {
+            const sample v = find_sample(&e[0], at[0], i, size[0]),
+                         u = find_sample(&e[1], at[1], j, size[1]);
+            term terms[4];
+            const int count = terms_of(values, size, &v, &u, terms);
+            function(context, &v, &u, terms, count);
+        }
+}
+
+/* A bin of a channel with maxima. */
+typedef struct max_bin {
+    const double *values;
+    const int64_t *size;
+    double dy, error; /* of a weight */
+    maxima found;
+    roi_sum *plane;
+} max_bin;
+
+static void find_best(void *context, const sample *v, const sample *u, const term *terms, int count)
+{
+    max_bin *b = context;
+    maxima *m = &b->found;
+    const bool reaches = (v->inside || v->uncertain) && (u->inside || u->uncertain);
+    if (reaches) {
+        const double greatest = greatest_around(b->values, v, u, b->size);
+        m->anything = m->anything || v->uncertain || u->uncertain || !isfinite(greatest);
+        m->error = fmax(m->error, b->error * greatest);
+    }
+    for (int i = 0; i < count; i++) {
+        m->best = m->has_best ? fmax(m->best, terms[i].value) : terms[i].value;
+        m->has_best = true;
+    }
+}
+
+static bool is_candidate(const maxima *m, const term *t)
+{
+    return t->value >= m->best - 2 * m->error;
+}
+
+static void count_candidates(void *context, const sample *v, const sample *u, const term *terms,
+                             int count)
+{
+    max_bin *b = context;
+    (void)v;
+    (void)u;
+    for (int i = 0; i < count; i++)
+        b->found.candidates += is_candidate(&b->found, &terms[i]) ? 1 : 0;
+}
+
+/* Adds the error of a weight to all elements around a sample, also those that only a rounded
+ * coordinate reaches. */
+static void spread_error(const max_bin *b, const sample *v, const sample *u)
+{
+    const bool reaches = (v->inside || v->uncertain) && (u->inside || u->uncertain);
+    for (int64_t i = tn_max_i64(v->low - 1, 0);
+         reaches && i <= tn_min_i64(v->high + 1, b->size[0] - 1); i++)
+        for (int64_t j = tn_max_i64(u->low - 1, 0); j <= tn_min_i64(u->high + 1, b->size[1] - 1);
+             j++) {
+            roi_sum *s = &b->plane[i * b->size[1] + j];
+            s->anything = s->anything || b->found.anything || !isfinite(b->dy);
+            s->error += b->error * fabs(b->dy);
+            s->terms++;
+        }
+}
+
+/* The only candidate receives dy times its weight. Of several, each may receive all or nothing. */
+static void spread_maximum(void *context, const sample *v, const sample *u, const term *terms,
+                           int count)
+{
+    max_bin *b = context;
+    const double part = b->found.candidates > 1 ? 0.5 : 1;
+    spread_error(b, v, u);
+    for (int i = 0; i < count; i++)
+        if (terms[i].element >= 0 && is_candidate(&b->found, &terms[i])) {
+            roi_sum *s = &b->plane[terms[i].element];
+            const double value = part * terms[i].weight * b->dy;
+            s->value += value;
+            s->magnitude += fabs(value);
+            s->error += part < 1 ? fabs(value) : 0;
+        }
+}
+
+static void spread_max_bin(const extent e[2], const int64_t at[2], double roundoff, max_bin *b)
+{
+    b->found = (maxima){0};
+    b->error = 2 * (e[0].error + e[1].error) + 12 * roundoff;
+    each_sample(e, at, b->size, b->values, find_best, b);
+    each_sample(e, at, b->size, b->values, count_candidates, b);
+    each_sample(e, at, b->size, b->values, spread_maximum, b);
+}
+
 static tn_bounded sum_result(const roi_sum *s, tenon_dtype dtype, double regions, double roundoff)
 {
     if (s->anything)
@@ -231,41 +359,53 @@ static tn_bounded sum_result(const roi_sum *s, tenon_dtype dtype, double regions
                                    (4 * s->terms + 2) * tn_least_normal(dtype)});
 }
 
-/* Adds the terms of a region to the planes of its image. */
+/* Adds the terms of a region to the planes of its image; `values` are the planes of x for maxima.
+ */
 static void spread_region(const tenon_roi_align_params *params, const tenon_tensor *dy,
                           const tenon_tensor *dx, const double *corner, const double *gradient,
-                          double roundoff, roi_sum *planes)
+                          const double *values, double roundoff, roi_sum *planes)
 {
-    const int64_t *size = dx->shape + 2, *bins = dy->shape + 2;
+    const int64_t *size = dx->shape + 2, *bins = dy->shape + 2, plane = size[0] * size[1];
     const extent e[] = {find_extent(params, dx->dtype, corner[1], corner[3], bins[0]),
                         find_extent(params, dx->dtype, corner[0], corner[2], bins[1])};
     for (int64_t c = 0; c < dx->shape[1]; c++) {
         int64_t at[2] = {0};
-        do
-            spread_bin(e, at, size, *gradient++, roundoff, planes + c * size[0] * size[1]);
-        while (tn_next_index(at, bins, 2));
+        do {
+            max_bin b = {.size = size, .dy = *gradient++, .plane = planes + c * plane};
+            b.values = values != NULL ? values + c * plane : NULL;
+            if (values != NULL)
+                spread_max_bin(e, at, roundoff, &b);
+            else
+                spread_bin(e, at, size, b.dy, roundoff, b.plane);
+        } while (tn_next_index(at, bins, 2));
     }
 }
 
 bool tn_roi_align_backward_reference(const void *given, const tenon_tensor *const *v,
                                      tn_bounded *results)
 {
-    const tenon_tensor *dy = v[ROI_DY], *dx = v[ROI_DX];
+    const tenon_tensor *dy = v[ROI_DY], *dx = v[ROI_DX], *rois = v[ROI_BACKWARD_ROIS],
+                       *indices = v[ROI_BACKWARD_INDICES];
     const double u = tn_roundoff(dx->dtype) * (dx->dtype == TENON_DTYPE_F64 ? 2 : 1);
+    const bool is_max = ((const tenon_roi_align_params *)given)->mode == TENON_ROI_ALIGN_MAX;
     const int64_t regions = dy->shape[0], count = tenon_tensor_elements(dx),
                   each = dy->shape[1] * dy->shape[2] * dy->shape[3],
                   image = dx->shape[1] * dx->shape[2] * dx->shape[3];
-    double *values = tn_host_read(dy, 4, dy->shape),
-           *corners = tn_host_read(v[ROI_ROIS], 2, v[ROI_ROIS]->shape),
-           *images = tn_host_read(v[ROI_INDICES], 1, v[ROI_INDICES]->shape);
+    double *gradients = tn_host_read(dy, 4, dy->shape),
+           *values = is_max ? tn_host_read(v[ROI_BACKWARD_X], 4, dx->shape) : NULL,
+           *corners = tn_host_read(rois, 2, rois->shape),
+           *images = tn_host_read(indices, 1, indices->shape);
     roi_sum *sums = tn_array(count, sizeof *sums);
-    const bool whole = values != NULL && corners != NULL && images != NULL && sums != NULL;
+    const bool whole = gradients != NULL && (values != NULL || !is_max) && corners != NULL &&
+                       images != NULL && sums != NULL;
     for (int64_t r = 0; whole && each > 0 && r < regions; r++)
         if (images[r] >= 0 && images[r] < (double)dx->shape[0])
-            spread_region(given, dy, dx, corners + 4 * r, values + r * each, u,
+            spread_region(given, dy, dx, corners + 4 * r, gradients + r * each,
+                          is_max ? values + (int64_t)images[r] * image : NULL, u,
                           sums + (int64_t)images[r] * image);
     for (int64_t i = 0; whole && i < count; i++)
         results[i] = sum_result(&sums[i], dx->dtype, (double)regions, u);
+    free(gradients);
     free(values);
     free(corners);
     free(images);
@@ -276,7 +416,8 @@ bool tn_roi_align_backward_reference(const void *given, const tenon_tensor *cons
 void tn_roi_align_backward_fill_valid(const void *params, const tenon_tensor *const *v,
                                       uint64_t *seed)
 {
-    const tenon_tensor *const forward[] = {v[ROI_DX], v[ROI_ROIS], v[ROI_INDICES], v[ROI_DY]};
+    const tenon_tensor *const forward[] = {v[ROI_DX], v[ROI_BACKWARD_ROIS], v[ROI_BACKWARD_INDICES],
+                                           v[ROI_DY]};
     tn_roi_align_fill_valid(params, forward, seed);
 }
 
@@ -331,9 +472,13 @@ bool tn_roi_align_backward_awkward(const tn_problem *problem, const tn_choice *c
 {
     if (!tn_roi_align_awkward(problem, choice, number, c))
         return false;
-    const tenon_tensor dx = c->views[ROI_X];
+    const tenon_tensor x = c->views[ROI_X], rois = c->views[ROI_ROIS],
+                       indices = c->views[ROI_INDICES], y = c->views[ROI_Y];
     c->operation = &tn_operation_roi_align_backward;
-    c->views[ROI_DY] = c->views[ROI_Y];
-    c->views[ROI_DX] = dx;
+    c->views[ROI_BACKWARD_X] = x;
+    c->views[ROI_DY] = y;
+    c->views[ROI_BACKWARD_ROIS] = rois;
+    c->views[ROI_BACKWARD_INDICES] = indices;
+    c->views[ROI_DX] = x;
     return true;
 }

@@ -83,7 +83,6 @@ tenon_status tn_roi_take(const tn_call *call, const tenon_roi_align_params *para
     TN_TRY(roi_check_params(call->caller, params));
     TN_TRY(roi_check_types(call, v));
     TN_TRY(roi_check_shapes(call->caller, v));
-    tn_problem_begin(&p->head, sizeof *p);
     p->dtype = v->x->dtype;
     p->flags = (params->mode == TENON_ROI_ALIGN_MAX ? ROI_MAX : 0) |
                ((params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 ? ROI_UNSHIFTED : 0);
@@ -111,6 +110,7 @@ tenon_status tn_roi_align_prepare(const void *params, tn_call *call, tn_problem 
     const tn_argument *o = call->operands;
     const roi_views views = {
         "x", "y", o[ROI_X].view, o[ROI_ROIS].view, o[ROI_INDICES].view, o[ROI_Y].view};
+    tn_problem_begin(problem, sizeof(roi_problem));
     TN_TRY(tn_roi_take(call, params, &views, (roi_problem *)problem));
     *empty = tn_tensor_empty(views.y);
     return TENON_OK;
