@@ -411,6 +411,8 @@ PROBE = """<script>(() => {
   found.faded = all("#roofline-A .m.off").length; found.clear = all("#roofline-B .m:not(.off)").length;
   const mark = document.querySelector("#roofline-B .m"); mark.dispatchEvent(new MouseEvent("click", {bubbles: true}));
   found.told = document.querySelector("#roofline-B output").textContent;
+  const first = all("#latency .m").filter((m) => !m.classList.contains("off"))[0];
+  first.dispatchEvent(new PointerEvent("pointerover", {bubbles: true})); found.hover = first.querySelector("title").textContent;
   const light = getComputedStyle(document.body).backgroundColor, theme = document.getElementById("theme");
   theme.value = "dark"; theme.dispatchEvent(new Event("change"));
   found.colors = [light, getComputedStyle(document.body).backgroundColor];
@@ -469,7 +471,8 @@ class Browser(InFolder):
         self.assertEqual([(row[0], row[2]) for row in found["filtered"]], [("B", "square 64")])
         self.assertEqual(found["count"], "1 of 18 cases")
         self.assertEqual((found["faded"], found["clear"]), (4, 1))
-        self.assertIn("B gemm-cpu: square 64, f32", found["told"])
+        self.assertRegex(found["told"], r"B gemm-cpu: square 64, f32: 20\.5 µs \(18\.6 µs to 22\.5 µs\), 25\.6 GFLOP/s, 1\.50 times")
+        self.assertEqual(found["hover"], found["told"])
         self.assertEqual(found["colors"], ["rgb(255, 255, 255)", "rgb(13, 17, 23)"])
 
     def test_on_a_desk(self):

@@ -101,6 +101,8 @@ def group(files: List[ResultFile]) -> List[Machine]:
             to[name] = (file, case)
     for machine in found.values():
         set_ceilings(machine)
+    for number, (_, case) in enumerate(pair for machine in found.values() for pair in machine.cases.values()):
+        case.number = number
     return list(found.values())
 
 
