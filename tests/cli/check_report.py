@@ -321,6 +321,11 @@ class Page(InFolder):
         self.assertLessEqual({"a context (cold)", "a context (warm)"}, set(names))
         self.assertEqual(len(self.marks("start-A")), 4)
 
+    def test_predictions_are_beside_measurements(self):
+        ((_, text),) = self.marks("prediction")
+        self.assertEqual(text, "A gemm-cpu: square 64, f32: predicted 10 µs for cpu_16, measured 20.5 µs")
+        self.assertIn("<td class=n data-v=2.048>2.05", self.text)
+
     def test_pictures_for_documents_are_whole(self):
         names = {path.stem for path in self.svgs.iterdir()}
         self.assertLessEqual({"bars-gemm-cpu", "roofline-A", "roofline-B", "memory-A", "latency", "accuracy", "regret", "start-C",

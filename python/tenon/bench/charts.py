@@ -2,7 +2,7 @@
 import math
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from .machines import Ceiling, Machine, share
+from .machines import Ceiling, Machine, predicted, share
 from .results import Case, ResultFile, around, geometric_mean, log_error
 from .svg import MARKERS, SERIES, C, Chart, Tip
 
@@ -304,6 +304,30 @@ def errors(machines: List[Machine]) -> Optional[Chart]:
     axes.minorticks_off()
     axes.grid(True)
     legend(chart, 1)
+    return chart
+
+
+def predictions(machines: List[Machine]) -> Optional[Chart]:
+    """The measured times by those that the device model estimates, a series for each suite."""
+    suites: Dict[str, List[Tuple[float, float, Tip]]] = {}
+    for machine, file, case, real in predicted(machines):
+        if real:
+            text = (f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: predicted {time_text(case.median)} for "
+                    f"{file.device['kind']}, measured {time_text(real.median)}")
+            suites.setdefault(case.suite, []).append((case.median, real.median, (text, -1)))
+    if not suites:
+        return None
+    chart = Chart("prediction", "Measured times by predicted times", WIDTH, 4.4)
+    axes = chart.axes
+    limits = logarithmic(value for points in suites.values() for x, y, _ in points for value in (x, y))
+    axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="predicted", ylabel="measured")
+    axes.plot(limits, limits, color=C["faint"], linewidth=1)
+    for number, (suite, points) in enumerate(suites.items()):
+        scatter(chart, axes, suite, of_style(number), points)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_ticks(axis, time_text)
+    axes.grid(True)
+    legend(chart)
     return chart
 
 

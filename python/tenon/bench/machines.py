@@ -106,6 +106,12 @@ def group(files: List[ResultFile]) -> List[Machine]:
     return list(found.values())
 
 
+def predicted(machines: List[Machine]) -> List[Tuple[Machine, ResultFile, Case, Optional[Case]]]:
+    """Returns the estimates of the device model, each with the case as measured on a device of the same kind, if there is one."""
+    measured = {(m.files[-1].device["kind"], key): case for m in machines for key, (_, case) in m.cases.items()}
+    return [(m, file, case, measured.get((file.device["kind"], key))) for m in machines for key, (file, case) in m.predictions.items()]
+
+
 def arithmetic(machine: Machine, dtype: str) -> Optional[Ceiling]:
     """Returns the highest arithmetic limit for a type, or None."""
     mine = [c for c in machine.ceilings if c.dtype == dtype]
