@@ -1,6 +1,14 @@
-"""Made-up files of tenon-bench, for tests of its readers."""
+"""Made-up files of tenon-bench, and how tests of its readers run them."""
 import copy
 import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "python" / "tenon" / "bench"
 
 DEVICE = {"name": "pthread-skylake-avx512-Card 7", "vendor": "v", "platform": "Portable Computing Language",
           "version": "OpenCL 3.0", "driver": "3.1", "compute_units": 2, "vector_width_f32": 16, "kind": "cpu_16", "cache": 1 << 25}
@@ -45,3 +53,20 @@ def version_3(results, devices=1, **changes):
 def keep(path, content):
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return str(path)
+
+
+def run(*words, python=sys.executable):
+    """Runs a command of tenon-bench without the program."""
+    return subprocess.run([python, "-B", str(FOLDER), *map(str, words)], capture_output=True, text=True, check=False)
+
+
+class InFolder(unittest.TestCase):
+    """A test with a temporary folder."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = Path(place.name)
+
+    def file(self, name, content):
+        return keep(self.folder / f"{name}.json", content)

@@ -2,9 +2,9 @@
 import math
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from .machines import Ceiling, Machine, share
+from .machines import Ceiling, Machine, predicted, share
 from .results import Case, ResultFile, around, geometric_mean, log_error
-from .svg import MARKERS, SERIES, C, Chart
+from .svg import MARKERS, SERIES, C, Chart, Tip
 
 WIDTH = 4.4  # inches of a figure: its text is readable on a phone, and two fit beside each other on a desk
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN, blocked", "clblast": "CLBlast", "loop": "C loop",
@@ -29,16 +29,16 @@ def time_text(nanoseconds: float) -> str:
     return f"{nanoseconds:.3g} ns"
 
 
-def about(machine: Machine, case: Case, text: str) -> str:
-    """Returns the text of a mark."""
-    return f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: {text}"
+def about(machine: Machine, case: Case, text: str) -> Tip:
+    """Returns the text of a case's mark, and its row in the table of cases."""
+    return f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: {text}", case.number
 
 
 def suites_of(machines: List[Machine]) -> List[str]:
     return list(dict.fromkeys(suite for m in machines for suite in by_suite(m)))
 
 
-def scatter(chart: Chart, axes: Any, label: str, style: Dict[str, Any], points: List[Tuple[float, float, str]]) -> None:
+def scatter(chart: Chart, axes: Any, label: str, style: Dict[str, Any], points: List[Tuple[float, float, Tip]]) -> None:
     (line,) = axes.plot([p[0] for p in points], [p[1] for p in points], linestyle="none", markersize=4.2, markeredgewidth=0.4,
                         markeredgecolor=C["page"], alpha=0.85, label=label, clip_on=False, **style)
     chart.tell(line, [p[2] for p in points])
@@ -222,7 +222,7 @@ def bars(suite: str, machines: List[Machine], peers: List[str]) -> Optional[Char
     for at, b in enumerate(drawn):
         style = of_style(peers.index(b.peer))
         (box,) = axes.barh(at, b.mean - 1, left=1, height=0.66, color=style["color"], alpha=0.8)
-        chart.tell(box, [b.text(suite)])
+        chart.tell(box, [(b.text(suite), -1)])
         axes.plot([b.low, b.high], [at, at], color=C["ink"], linewidth=1.4)
         axes.plot([b.low, b.high], [at, at], "|", color=C["ink"], markersize=5)
         axes.plot([b.least], [at], style["marker"], color=style["color"], markersize=4.5, markeredgecolor=C["ink"],
@@ -307,6 +307,30 @@ def errors(machines: List[Machine]) -> Optional[Chart]:
     return chart
 
 
+def predictions(machines: List[Machine]) -> Optional[Chart]:
+    """The measured times by those that the device model estimates, a series for each suite."""
+    suites: Dict[str, List[Tuple[float, float, Tip]]] = {}
+    for machine, file, case, real in predicted(machines):
+        if real:
+            text = (f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: predicted {time_text(case.median)} for "
+                    f"{file.device['kind']}, measured {time_text(real.median)}")
+            suites.setdefault(case.suite, []).append((case.median, real.median, (text, -1)))
+    if not suites:
+        return None
+    chart = Chart("prediction", "Measured times by predicted times", WIDTH, 4.4)
+    axes = chart.axes
+    limits = logarithmic(value for points in suites.values() for x, y, _ in points for value in (x, y))
+    axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="predicted", ylabel="measured")
+    axes.plot(limits, limits, color=C["faint"], linewidth=1)
+    for number, (suite, points) in enumerate(suites.items()):
+        scatter(chart, axes, suite, of_style(number), points)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_ticks(axis, time_text)
+    axes.grid(True)
+    legend(chart)
+    return chart
+
+
 def regret(files: List[Tuple[Machine, ResultFile]]) -> Optional[Chart]:
     """The sorted ratios of the selected solver's time over that of the best candidate, a line for each file and suite."""
     lines = []
@@ -324,8 +348,8 @@ def regret(files: List[Tuple[Machine, ResultFile]]) -> Optional[Chart]:
         xs = [100 * (i + 0.5) / len(rs) for i in range(len(rs))]
         (line,) = axes.plot(xs, [r["ratio"] for r in rs], markersize=3, linewidth=1,
                             label=f"{machine.letter} {suite}, {file.date[:10]}, Tenon {file.raw['tenon']}", **style)
-        chart.tell(line, [f"{machine.letter} {suite}: {r['case']}, {r['dtype']}: {r['ratio']:.2f}; selected {r['chosen']}, best "
-                          f"{r['best']}" for r in rs])
+        chart.tell(line, [(f"{machine.letter} {suite}: {r['case']}, {r['dtype']}: {r['ratio']:.2f}; selected {r['chosen']}, "
+                           f"best {r['best']}", -1) for r in rs])
     axes.set(xlabel="% of the cases", ylabel="time / best candidate's time", xlim=(0, 100))
     axes.grid(True)
     legend(chart, 1)

@@ -101,7 +101,15 @@ def group(files: List[ResultFile]) -> List[Machine]:
             to[name] = (file, case)
     for machine in found.values():
         set_ceilings(machine)
+    for number, (_, case) in enumerate(pair for machine in found.values() for pair in machine.cases.values()):
+        case.number = number
     return list(found.values())
+
+
+def predicted(machines: List[Machine]) -> List[Tuple[Machine, ResultFile, Case, Optional[Case]]]:
+    """Returns the estimates of the device model, each with the case as measured on a device of the same kind, if there is one."""
+    measured = {(m.files[-1].device["kind"], key): case for m in machines for key, (_, case) in m.cases.items()}
+    return [(m, file, case, measured.get((file.device["kind"], key))) for m in machines for key, (file, case) in m.predictions.items()]
 
 
 def arithmetic(machine: Machine, dtype: str) -> Optional[Ceiling]:

@@ -116,6 +116,13 @@ def other_figures(machines: List[Machine]) -> Tuple[List[Figure], List[Figure]]:
             [(selection, sorted_cases, [f for _, f in regrets])] if selection else [])
 
 
+def predictions(machines: List[Machine]) -> List[Figure]:
+    chart = charts.predictions(machines)
+    files = {id(f): f for m in machines for f, _ in m.predictions.values()}
+    caption = "Above the line, the measured time is longer than the model's estimate."
+    return [(chart, caption, [*files.values(), *used(machines)])] if chart else []
+
+
 def heat_charts(machines: List[Machine]) -> List[Chart]:
     """Returns the heat maps as figures for documents; the page has them as tables."""
     rows = [(suite, tables.heat_rows(suite, machines)) for suite in charts.suites_of(machines)]
@@ -151,6 +158,7 @@ def sections(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Ch
     """Returns the sections of the page, and its figures."""
     bars, roofs, warm = all_bars(machines), rooflines(machines), starts(machines)
     accuracy, selection = other_figures(machines)
+    model = predictions(machines)
     started = any(c.suite == "start" for m in machines for _, c in m.cases.values())
     bodies = {
         "machines": warnings(machines, left_out) + f"<div class=cards>{tables.machine_rows(machines)}</div>",
@@ -160,12 +168,12 @@ def sections(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Ch
         "start": grid(warm),
         "errors": grid(accuracy),
         "selection": grid(selection),
-        "predictions": tables.predictions(machines),
+        "predictions": grid(model) + tables.predictions(machines),
         "tables": tables.cases(machines),
         "reproduce": tables.files(machines),
     }
     made = [section(name, body, NO_START if name == "start" and not started else "") for name, body in bodies.items()]
-    return "".join(made), [chart for chart, _, _ in bars + roofs + warm + accuracy + selection]
+    return "".join(made), [chart for chart, _, _ in bars + roofs + warm + accuracy + selection + model]
 
 
 def page(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Chart]]:

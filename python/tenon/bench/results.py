@@ -42,6 +42,7 @@ class Case:
     error: float
     peers: Dict[str, Peer]
     raw: Dict[str, Any]
+    number: int = -1  # its row in the page's table of cases
 
     @property
     def disturbed(self) -> bool:

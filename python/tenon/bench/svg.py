@@ -1,7 +1,7 @@
 """Figures of matplotlib as SVG: text as text, colors as CSS variables, and a tooltip for each mark."""
 import io
 import re
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 from xml.etree import ElementTree
 
 import matplotlib
@@ -46,6 +46,9 @@ STANDALONE = (f"svg{{{variables(False)}}}@media (prefers-color-scheme:dark){{svg
               "text{font-family:system-ui,sans-serif}")
 
 
+Tip = Tuple[str, int]  # the text of a mark, and the number of its case; -1 without one
+
+
 class Chart:
     """A figure, and the texts of its marks: `tips` has those of the artist with an id, in the order of its points."""
 
@@ -54,9 +57,9 @@ class Chart:
         self.name, self.title = name, title
         self.figure = Figure(figsize=(width, height), layout="constrained")
         self.axes = self.figure.subplots(**grid)
-        self.tips: Dict[str, List[str]] = {}
+        self.tips: Dict[str, List[Tip]] = {}
 
-    def tell(self, artist: Any, tips: List[str]) -> None:
+    def tell(self, artist: Any, tips: List[Tip]) -> None:
         """Gives the points of an artist their texts, by which the page also filters them."""
         gid = f"tip{len(self.tips)}"
         artist.set_gid(gid)
@@ -68,7 +71,7 @@ class Chart:
         self.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         ElementTree.register_namespace("", NAMESPACE)
         root = ElementTree.fromstring(out.getvalue())
-        self.add_tips(root)
+        self.add_tips(root, standalone)
         clean(root, self.name)
         root.set("role", "img")
         root.set("aria-label", self.title)
@@ -81,7 +84,8 @@ class Chart:
         text = ElementTree.tostring(root, encoding="unicode").replace("ns0:", "").replace(":ns0", "")
         return short(text) + ("\n" if standalone else "")
 
-    def add_tips(self, root: ElementTree.Element) -> None:
+    def add_tips(self, root: ElementTree.Element, standalone: bool) -> None:
+        """Adds the texts; on a page only the numbers of the cases, whose rows have the text."""
         for group in root.iter(f"{{{NAMESPACE}}}g"):
             tips = self.tips.get(group.get("id", ""))
             if tips is None:
@@ -89,9 +93,12 @@ class Chart:
             marks = list(group.iter(f"{{{NAMESPACE}}}use")) or list(group.iter(f"{{{NAMESPACE}}}path"))
             if len(marks) != len(tips):
                 raise ValueError(f"{self.name}: {len(marks)} marks were drawn for {len(tips)} values")
-            for mark, text in zip(marks, tips):
-                ElementTree.SubElement(mark, f"{{{NAMESPACE}}}title").text = text
+            for mark, (text, number) in zip(marks, tips):
                 mark.set("class", "m")
+                if number >= 0 and not standalone:
+                    mark.set("data-c", str(number))
+                else:
+                    ElementTree.SubElement(mark, f"{{{NAMESPACE}}}title").text = text
             share_style(group, marks)
 
 
@@ -113,16 +120,17 @@ def clean(root: ElementTree.Element, prefix: str) -> None:
     used = set()
     for element in root.iter():
         used |= {element.get(LINK, "")[1:]} | set(re.findall(r"url\(#([^)]*)\)", " ".join(element.attrib.values())))
+    names = {name: f"{prefix}-{i}" for i, name in enumerate(sorted(used))}
     for element in root.iter():
         if element.get("id") in used:
-            element.set("id", f"{prefix}-{element.get('id')}")
+            element.set("id", names[element.get("id", "")])
         else:
             element.attrib.pop("id", None)
         if LINK in element.attrib:
-            element.set("href", f"#{prefix}-{element.attrib.pop(LINK)[1:]}")
+            element.set("href", f"#{names[element.attrib.pop(LINK)[1:]]}")
         for key, value in element.attrib.items():
             if "url(#" in value:
-                element.set(key, value.replace("url(#", f"url(#{prefix}-"))
+                element.set(key, re.sub(r"url\(#([^)]*)\)", lambda match: f"url(#{names[match[1]]})", value))
 
 
 def short(text: str) -> str:

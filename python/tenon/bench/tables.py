@@ -5,7 +5,7 @@ from html import escape
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from .charts import Bar, bars_of, by_suite, peer_name, suites_of, time_text
-from .machines import Machine, share
+from .machines import Machine, predicted, share
 from .results import Case, ResultFile
 
 STEPS = 5  # of the heat map's colors in either direction: a factor of 1.25 each
@@ -152,13 +152,10 @@ def machine_rows(machines: List[Machine]) -> str:
 
 def predictions(machines: List[Machine]) -> str:
     """Returns the table of estimates, beside what was measured on a machine of the same kind; empty without estimates."""
-    measured = {(m.files[-1].device["kind"], key): case for m in machines for key, (_, case) in m.cases.items()}
-    rows = []
-    for m in machines:
-        for key, (file, case) in m.predictions.items():
-            real = measured.get((file.device["kind"], key))
-            rows.append(row([cell(m.letter), cell(file.device["kind"]), cell(case.suite), cell(case.name), cell(case.dtype),
-                             cell(time_text(case.median), case.median), number(real.median if real else None, "{:.4g} ns"),
-                             number(real.median / case.median if real else None, "{:.2f}"), cell(case.solver)]))
+    rows = [row([cell(m.letter), cell(file.device["kind"]), cell(case.suite), cell(case.name), cell(case.dtype),
+                 cell(time_text(case.median), case.median),
+                 cell(time_text(real.median), real.median) if real else number(None, ""),
+                 number(real.median / case.median if real else None, "{:.2f}"), cell(case.solver)])
+            for m, file, case, real in predicted(machines)]
     head = ["Machine", "Kind", "Suite", "Case", "Type", "Predicted", "Measured", "Measured / predicted", "Solver"]
     return table("estimates", head, rows, 99) if rows else ""
