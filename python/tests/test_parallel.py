@@ -194,7 +194,7 @@ class Experts(Arrays):
                 x = self.rng.normal(size=(count, slots, 5)).astype("f4")
                 give = lambda arrays: [tenon.tensor(a, stream=s) for a, s in zip(arrays, group.streams)]
                 offsets = [t.numpy() for t in exchange.route(give(chosen))]
-                rows = exchange.send(give(x))
+                rows = exchange.dispatch(give(x))
                 blocks = exchange.blocks(rows)
                 for m in range(count):
                     for e in range(own):
@@ -205,7 +205,7 @@ class Experts(Arrays):
                         self.same(blocks[m][e], filled)
                     self.assertEqual(rows[m].shape, (count * slots, 5))
                     self.assertFalse(rows[m][int(offsets[m][-1]):].numpy().any())
-                for m, y in enumerate(exchange.give_back(rows)):
+                for m, y in enumerate(exchange.collect(rows)):
                     self.same(y, x[m])
 
     def test_the_number_of_experts(self):
