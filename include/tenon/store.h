@@ -28,9 +28,11 @@ typedef enum tenon_store_kind {
  * it is ignored. An error of a store never makes a call fail: it is logged once, and the missing
  * data is made again.
  *
- * Several processes may share a folder, also on a network file system. It is created with mode
- * 0700, and rejected if it belongs to another user or is writable by others, because programs in it
- * are executed. On Windows permissions are not checked: the folder inherits those of its parent. */
+ * Several processes may share a folder, also on a network file system. Those that start at the same
+ * time check each kernel once: the others wait for the result, a minute at most. The folder is
+ * created with mode 0700, and rejected if it belongs to another user or is writable by others,
+ * because programs in it are executed. On Windows permissions are not checked: the folder inherits
+ * those of its parent. */
 typedef struct tenon_store {
     uint32_t kind;      /**< a tenon_store_kind */
     uint32_t reserved;  /**< 0 */

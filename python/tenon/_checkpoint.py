@@ -90,7 +90,9 @@ class CheckpointWriter:
 
     def close(self) -> None:
         """Ends the writer. Without a commit nothing is left of the file."""
-        ffi.release(self._c)
+        if self._c != ffi.NULL:
+            ffi.release(self._c)
+            self._c = ffi.NULL  # which every call rejects
 
     def __enter__(self) -> "CheckpointWriter":
         return self
@@ -197,7 +199,9 @@ class Checkpoint(Mapping[str, Tensor]):
 
     def close(self) -> None:
         """Closes the file."""
-        ffi.release(self._c)
+        if self._c != ffi.NULL:
+            ffi.release(self._c)
+            self._c = ffi.NULL  # which every call rejects
 
     def __enter__(self) -> "Checkpoint":
         return self

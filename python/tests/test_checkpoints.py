@@ -166,6 +166,23 @@ class Exchange(Folder):
             self.assertEqual(checkpoint.metadata, {"step": "3"})
 
 
+class Closed(Folder):
+    def test_closed_objects_are_refused(self):
+        writer = tenon.CheckpointWriter(self.path, {"w": np.empty(2)})
+        writer.write("w", np.ones(2))
+        writer.commit()
+        for _ in range(2):
+            writer.close()
+        self.assertRaisesRegex(tenon.InvalidArgument, "writer is None", writer.write, "w", np.ones(2))
+        self.assertRaisesRegex(tenon.InvalidArgument, "writer is None", writer.commit)
+        with tenon.Checkpoint(self.path) as checkpoint:
+            pass
+        checkpoint.close()
+        self.assertEqual(list(checkpoint), ["w"])
+        for call in (checkpoint.read, checkpoint.shape, checkpoint.dtype, checkpoint.__getitem__):
+            self.assertRaisesRegex(tenon.InvalidArgument, "checkpoint is None", call, "w")
+
+
 class Terminations(unittest.TestCase):
     def test_requests_are_recorded(self):
         before = signal.getsignal(signal.SIGTERM)

@@ -183,6 +183,12 @@ FILE *tn_file_begin(char *temporary);
  * it; if not `well`, the result is the value of errno at the call. */
 int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well, bool for_all);
 
+/* Creates a private file if necessary and locks it, if no other open file holds the lock. The
+ * system ends the locks of a process that ends. Returns EBUSY if another one holds it, and another
+ * error if the file cannot be opened or the file system has no locks. */
+int tn_file_lock(const char *path, intptr_t *lock);
+void tn_file_unlock(intptr_t lock);
+
 /* Creates a folder, private or with the user's default permissions. Fails if it exists. */
 int tn_folder_create(const char *path, bool is_private);
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -281,6 +282,27 @@ int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well,
     error = error != 0 ? error : errno;
     unlink(temporary);
     return error;
+}
+
+int tn_file_lock(const char *path, intptr_t *lock)
+{
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (file < 0)
+        return errno;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        *lock = file;
+        return 0;
+    }
+    const int error = errno == EWOULDBLOCK ? EBUSY : errno;
+    close(file);
+    return error;
+}
+
+void tn_file_unlock(intptr_t lock)
+{
+    /* A forked child may still have the file open. */
+    (void)flock((int)lock, LOCK_UN);
+    close((int)lock);
 }
 
 int tn_folder_create(const char *path, bool is_private)

@@ -355,6 +355,30 @@ int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well,
     return error;
 }
 
+int tn_file_lock(const char *path, intptr_t *lock)
+{
+    OVERLAPPED place = {0};
+    const HANDLE file =
+        CreateFileA(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                    OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (file == INVALID_HANDLE_VALUE)
+        return error_of(GetLastError());
+    if (LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &place)) {
+        *lock = (intptr_t)file;
+        return 0;
+    }
+    const DWORD error = GetLastError();
+    CloseHandle(file);
+    return error == ERROR_LOCK_VIOLATION || error == ERROR_IO_PENDING ? EBUSY : error_of(error);
+}
+
+void tn_file_unlock(intptr_t lock)
+{
+    OVERLAPPED place = {0};
+    UnlockFileEx((HANDLE)lock, 0, 1, 0, &place);
+    CloseHandle((HANDLE)lock);
+}
+
 int tn_folder_create(const char *path, bool is_private)
 {
     (void)is_private;

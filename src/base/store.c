@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include "base/platform.h"
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,4 +290,39 @@ void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key)
         tn_folder_remove(store->folder, name);
     else
         store->where.set(store->where.user, name, NULL, 0);
+}
+
+#define LOCK_FILES 64 /* their number does not grow with that of the keys */
+#define PATH_SIZE  4096
+
+struct tn_store_lock {
+    intptr_t file;
+};
+
+tn_store_lock *tn_store_lock_try(tn_store *store, const char *key, bool *is_busy)
+{
+    char name[TN_STORE_NAME_SIZE], path[PATH_SIZE], hash[5] = "";
+    *is_busy = false;
+    if (!is_usable(store) || store->folder == NULL || atomic_load(&store->is_full))
+        return NULL;
+    tn_store_name(TN_STORE_CHECK, key, name);
+    memcpy(hash, name, sizeof hash - 1);
+    if (snprintf(path, sizeof path, "%s/.lock-%02lx", store->folder,
+                 strtoul(hash, NULL, 16) % LOCK_FILES) >= PATH_SIZE)
+        return NULL;
+    tn_store_lock *lock = malloc(sizeof *lock);
+    const int error = lock != NULL ? tn_file_lock(path, &lock->file) : ENOMEM;
+    if (error == 0)
+        return lock;
+    *is_busy = error == EBUSY;
+    free(lock);
+    return NULL;
+}
+
+void tn_store_lock_release(tn_store_lock *lock)
+{
+    if (lock == NULL)
+        return;
+    tn_file_unlock(lock->file);
+    free(lock);
 }

@@ -66,6 +66,18 @@ bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user
 typedef void (*tn_store_visitor)(void *user, const char *key, const char *data, size_t size);
 bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor visit, void *user);
 
+/* A lock between the processes that share a folder, for the work whose result is an entry. The
+ * locks of a process that ends are released. */
+typedef struct tn_store_lock tn_store_lock;
+
+/* Takes the lock of a key. Returns NULL if another thread or process holds it (*is_busy is then
+ * true), or if there are no locks: the store uses no folder, its file system has none, or memory is
+ * short. Keys may share a lock, so a thread must not take two. */
+tn_store_lock *tn_store_lock_try(tn_store *store, const char *key, bool *is_busy);
+
+/* NULL is allowed. */
+void tn_store_lock_release(tn_store_lock *lock);
+
 /* Returns the store's folder; NULL if it does not use one. */
 const char *tn_store_folder(const tn_store *store);
 

@@ -1,5 +1,5 @@
 /* A store in a folder. Files are written under a temporary name and renamed, so that readers see a
- * whole file or none, on network file systems too. No locks are used. */
+ * whole file or none, on network file systems too, without locks. */
 #ifndef TN_BASE_STORE_FOLDER_H
 #define TN_BASE_STORE_FOLDER_H
 

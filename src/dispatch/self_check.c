@@ -7,6 +7,7 @@
 #include "runtime/program/program.h"
 #include "runtime/probe/crash_guard.h"
 #include "runtime/context/validation.h"
+#include "runtime/opencl/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +37,11 @@ static void name_variant(const tn_choice *choice, variant *v)
     snprintf(v->options, sizeof v->options, "%s", choice->options);
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
+
+/* Longest time that a check waits for the same check in another process, and between two looks, in
+ * nanoseconds. */
+#define LONGEST_WAIT UINT64_C(60000000000)
+#define PAUSE        UINT64_C(5000000)
 
 /* Maximum number of times that a variant is compiled by a driver that miscompiles at random. */
 #define MAX_TRIES 4
@@ -235,6 +241,35 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
         tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to reproduce: %s", v->repeat);
 }
 
+/* Processes that start at the same time check each variant once: the others wait until the first
+ * one has stored its verdict and its program. A process that ends releases the lock. Returns NULL
+ * if the check must do without a lock. */
+static tn_store_lock *wait_for_lock(const tenon_context *context, const variant *v)
+{
+    tn_store *store = context->persistence.store;
+    const uint64_t began = tn_now();
+    bool is_busy;
+    tn_store_lock *lock = tn_store_lock_try(store, v->key, &is_busy);
+    while (is_busy && tn_now() - began < LONGEST_WAIT && tn_gate_check(v->name) == TENON_OK) {
+        tn_sleep(PAUSE);
+        lock = tn_store_lock_try(store, v->key, &is_busy);
+    }
+    return lock;
+}
+
+static tenon_status check_alone(tenon_context *context, tn_dispatch *dispatch, variant *v,
+                                bool *right, char why[256])
+{
+    tenon_status status = TENON_OK;
+    tn_store_lock *lock = wait_for_lock(context, v);
+    if (lock != NULL)
+        tn_verdict_recall_stored(context, v->key);
+    if (!tn_verdict_recall(dispatch, v->key, v->paths, right, why))
+        status = check_in_validation(context, v, right, why);
+    tn_store_lock_release(lock);
+    return status;
+}
+
 static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,
                                   bool *right, char why[256])
 {
@@ -251,7 +286,7 @@ static tenon_status check_variant(const char *caller, tenon_context *context, va
             report(context, v, TENON_OK, why);
         return TENON_OK;
     }
-    tenon_status status = check_in_validation(context, v, right, why);
+    tenon_status status = check_alone(context, dispatch, v, right, why);
     if (status != TENON_OK || !*right)
         report(context, v, status, why);
     return status;

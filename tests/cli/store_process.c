@@ -1,5 +1,6 @@
-/* Process for check_store.py, which runs many of them at once: makes a plan with the default store,
- * runs it and checks the result. Prints the log to stderr, and "right" if the result is correct. */
+/* Process for check_store.py, which runs many of them at once: makes a plan with the default store
+ * and the solver that its argument names, if there is one, runs it and checks the result. Prints
+ * the log and the number of self-checks to stderr, and "right" if the result is correct. */
 #include <tenon/tenon.h>
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static tenon_status make(tenon_stream *stream, tenon_context *context, int64_t r
     return status;
 }
 
-static tenon_status plan_and_run(tenon_context *context, tenon_stream *stream,
+static tenon_status plan_and_run(tenon_context *context, tenon_stream *stream, const char *solver,
                                  tenon_tensor tensors[3])
 {
     tenon_plan *plan = NULL;
@@ -63,8 +64,8 @@ static tenon_status plan_and_run(tenon_context *context, tenon_stream *stream,
     if (status == TENON_OK)
         status = make(stream, context, M, N, d, &tensors[2]);
     if (status == TENON_OK)
-        status = tenon_gemm_plan(context, NULL, &tensors[0], &tensors[1], NULL, NULL, &tensors[2],
-                                 &plan);
+        status = tenon_gemm_plan(context, &tenon_gemm_params(.solver = solver), &tensors[0],
+                                 &tensors[1], NULL, NULL, &tensors[2], &plan);
     const tenon_memory memories[] = {
         tensors[0].memory, tensors[1].memory, {0}, {0}, tensors[2].memory};
     if (status == TENON_OK)
@@ -75,7 +76,7 @@ static tenon_status plan_and_run(tenon_context *context, tenon_stream *stream,
     return status;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = NULL;
@@ -88,9 +89,13 @@ int main(void)
     if (status == TENON_OK)
         status = tenon_stream_create(context, NULL, &stream);
     if (status == TENON_OK)
-        status = plan_and_run(context, stream, tensors);
+        status = plan_and_run(context, stream, argc > 1 ? argv[1] : NULL, tensors);
     if (status != TENON_OK)
         fprintf(stderr, "failed: %s: %s\n", tenon_status_string(status), tenon_last_error());
+    tenon_statistics seen = TENON_STATISTICS_INIT;
+    if (status == TENON_OK)
+        status = tenon_context_statistics(context, &seen);
+    fprintf(stderr, "%llu self-checks\n", (unsigned long long)seen.checks);
     for (int i = 0; i < 3; i++)
         tenon_memory_destroy(&tensors[i].memory);
     tenon_stream_destroy(stream);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static atomic_int lines;
@@ -433,6 +434,63 @@ static void *use_at_once(void *data)
             put(store, key, text);
     }
     return NULL;
+}
+
+/* Another process that takes the lock and is killed while it holds it. */
+TEST(locks_exclude_others_and_end_with_their_process)
+{
+    char *folder = temporary_make();
+    tn_store *store = open_folder(folder, 0), *other = open_folder(folder, 0);
+    bool is_busy;
+    int ready[2], status;
+    char byte;
+    tn_store_lock *lock = tn_store_lock_try(store, "a", &is_busy);
+    assert_non_null(lock);
+    assert_null(tn_store_lock_try(other, "a", &is_busy));
+    assert_true(is_busy);
+    assert_null(tn_store_lock_try(store, "a", &is_busy));
+    assert_true(is_busy);
+    tn_store_lock_release(lock);
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        byte = tn_store_lock_try(other, "a", &is_busy) != NULL ? 'y' : 'n';
+        if (write(ready[1], &byte, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    assert_null(tn_store_lock_try(store, "a", &is_busy));
+    assert_true(is_busy);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    lock = tn_store_lock_try(store, "a", &is_busy);
+    assert_non_null(lock);
+    tn_store_lock_release(lock);
+    tn_store_lock_release(NULL);
+    close(ready[0]);
+    close(ready[1]);
+    tn_store_destroy(store);
+    tn_store_destroy(other);
+    temporary_remove(folder);
+}
+
+TEST(stores_without_files_have_no_locks)
+{
+    char *folder = temporary_make(), path[4200];
+    bool is_busy = true;
+    assert_null(tn_store_lock_try(NULL, "a", &is_busy));
+    assert_false(is_busy);
+    /* A path that cannot be a folder. */
+    snprintf(path, sizeof path, "%s/file", folder);
+    temporary_write(path, "", 0);
+    tn_store *store = open_folder(path, 0);
+    is_busy = true;
+    assert_null(tn_store_lock_try(store, "a", &is_busy));
+    assert_false(is_busy);
+    tn_store_destroy(store);
+    temporary_remove(folder);
 }
 
 TEST(several_threads_at_once)
