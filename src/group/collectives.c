@@ -205,9 +205,9 @@ static tenon_status check_divisible(const checked_call *c, const tenon_tensor *x
                    c->call.name, (unsigned)c->call.collective.members);
 }
 
-/* An all-reduce of at most this many bytes: each member combines everything. It then takes one
- * message instead of two; at 1 GB/s the bytes that it moves in addition take about as long as a
- * message between two hosts. */
+/* An all-reduce of at most this many bytes: each member combines everything, if all have the same
+ * arithmetic. It then takes one message instead of two; at 1 GB/s the bytes that it moves in
+ * addition take about as long as a message between two hosts. */
 #define SMALL_BYTES 32768
 
 static tenon_status all_reduce(const char *caller, tenon_group *group, tenon_group_kind kind,
@@ -231,7 +231,8 @@ static tenon_status all_reduce(const char *caller, tenon_group *group, tenon_gro
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x has too many elements", caller);
         length += elements;
     }
-    c.call.collective.is_small = length <= SMALL_BYTES / (int64_t)tenon_dtype_size(x->dtype);
+    c.call.collective.is_small =
+        group->is_uniform && length <= SMALL_BYTES / (int64_t)tenon_dtype_size(x->dtype);
     return finish(&c, length, events);
 }
 

@@ -14,6 +14,7 @@
 
 typedef struct hello {
     uint64_t magic, header_size, chunk_bytes;
+    uint64_t devices; /* hash of the local members' device and driver; 0: they differ */
     uint32_t processes, count;
 } hello;
 
@@ -123,8 +124,11 @@ static tenon_status compare(const tenon_group *group, const meeting *m)
 static tenon_status place(tenon_group *group, const meeting *m)
 {
     uint64_t members = 0;
-    for (uint32_t p = 0; p < group->places.processes; p++)
+    group->is_uniform = m->received[0].devices != 0;
+    for (uint32_t p = 0; p < group->places.processes; p++) {
         members += m->received[p].count;
+        group->is_uniform = group->is_uniform && m->received[p].devices == m->received[0].devices;
+    }
     if (members > TENON_GROUP_MAX_MEMBERS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "the processes have %llu members, the most are %d",
@@ -134,11 +138,34 @@ static tenon_status place(tenon_group *group, const meeting *m)
     return TENON_OK;
 }
 
+/* The hash FNV-1a of a text, continued from h. */
+static uint64_t hash(uint64_t h, const char *text)
+{
+    for (; *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static uint64_t hash_devices(const tenon_group *group, uint32_t count)
+{
+    uint64_t first = 0;
+    for (uint32_t m = 0; m < count; m++) {
+        const tenon_device_info *info = &group->members[m].context->device.info;
+        const uint64_t own =
+            hash(hash(UINT64_C(0xcbf29ce484222325), info->name), info->driver_version);
+        if (m > 0 && own != first)
+            return 0;
+        first = own;
+    }
+    return first;
+}
+
 static tenon_status connect_all(tenon_group *group, uint32_t count, meeting *m)
 {
     m->own = (hello){.magic = MAGIC,
                      .header_size = sizeof(tn_header),
                      .chunk_bytes = group->chunk_bytes,
+                     .devices = hash_devices(group, count),
                      .processes = group->places.processes,
                      .count = count};
     m->received[group->places.process] = m->own;
@@ -164,6 +191,7 @@ tenon_status tn_connect(tenon_group *group, uint32_t count)
     const size_t n = group->places.processes;
     if (n == 1) {
         group->places.starts[1] = count;
+        group->is_uniform = hash_devices(group, count) != 0;
         return TENON_OK;
     }
     for (uint32_t p = 0; p <= n; p++) /* until the members are known, ranks are processes */

@@ -18,6 +18,7 @@ struct tenon_group {
     tenon_transport transport; /* used if there are several processes */
     double deadline_s;
     uint64_t chunk_bytes;
+    bool is_uniform; /* all members have the same device and driver: equal arithmetic */
     bool has_thread; /* otherwise the callers make progress */
 
     /* Used only by the thread that makes progress. */
