@@ -54,10 +54,10 @@ static tenon_status start_parts(tenon_group *group, tn_job *job)
                    peer = tn_peer_of(group, job, 0);
     uint64_t left = bytes_of(job);
     job->state = TN_JOB_MOVES;
-    if (left == 0)
-        return TENON_OK;
     if (job->staging == NULL)
         TN_TRY(take_staging(group, job));
+    if (job->staging == NULL) /* no bytes */
+        return TENON_OK;
     char *at = job->staging->pointer;
     job->parts = calloc((size_t)(left / TENON_TRANSPORT_MESSAGE_MAX + 1), sizeof *job->parts);
     if (job->parts == NULL)

@@ -22,6 +22,23 @@ static void destroy(tn_staging *staging)
     free(staging);
 }
 
+static tenon_status allocate(tn_staging *staging, const tn_group_member *member)
+{
+    if (!member->is_unified) {
+        TN_TRY(tenon_pinned_create(member->context, staging->bytes, &staging->pinned));
+        staging->context = member->context;
+        staging->pointer = tenon_pinned_pointer(staging->pinned);
+        return TENON_OK;
+    }
+    staging->block = malloc((size_t)staging->bytes + ALIGNMENT);
+    if (staging->block == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message of %llu bytes",
+                       (unsigned long long)staging->bytes);
+    const size_t beyond = (size_t)((uintptr_t)staging->block % ALIGNMENT);
+    staging->pointer = (char *)staging->block + ALIGNMENT - beyond;
+    return TENON_OK;
+}
+
 tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
                              tn_staging **out)
 {
@@ -32,25 +49,15 @@ tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *membe
             return TENON_OK;
         }
     tn_staging *staging = calloc(1, sizeof *staging);
-    tenon_status status = TENON_OK;
-    if (staging != NULL && member->is_unified)
-        staging->block = malloc((size_t)bytes + ALIGNMENT);
-    if (staging == NULL || (member->is_unified && staging->block == NULL))
-        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message of %llu bytes",
-                         (unsigned long long)bytes);
-    else if (!member->is_unified)
-        status = tenon_pinned_create(member->context, bytes, &staging->pinned);
-    if (status != TENON_OK) {
-        free(staging);
-        return status;
-    }
+    if (staging == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message");
     staging->bytes = bytes;
-    staging->context = member->is_unified ? NULL : member->context;
-    staging->pointer = member->is_unified ? (char *)staging->block + ALIGNMENT -
-                                                (size_t)((uintptr_t)staging->block % ALIGNMENT)
-                                          : tenon_pinned_pointer(staging->pinned);
-    *out = staging;
-    return TENON_OK;
+    const tenon_status status = allocate(staging, member);
+    if (status == TENON_OK)
+        *out = staging;
+    else
+        free(staging);
+    return status;
 }
 
 void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging)

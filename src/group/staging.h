@@ -22,7 +22,7 @@ typedef struct tn_staging_pool {
 
 /* Takes memory of at least `bytes` from the pool, or allocates it. */
 tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
-                             tn_staging **staging);
+                             tn_staging **out);
 
 /* Returns memory to the pool; NULL is allowed. */
 void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging);

@@ -110,13 +110,13 @@ static void *act(void *data)
 
 void group_in_processes(group_world *w, group_part part, void *data, group_result *results)
 {
-    actor actors[GROUP_MOST];
+    actor actors[GROUP_MOST] = {0};
     for (uint32_t p = 0; p < w->processes; p++)
         actors[p] =
             (actor){.w = w, .process = p, .part = part, .data = data, .result = &results[p]};
     for (uint32_t p = 1; p < w->processes; p++)
         assert_true(tn_thread_create(&actors[p].thread, act, &actors[p]));
-    act(&actors[0]);
+    act(actors);
     for (uint32_t p = 1; p < w->processes; p++)
         tn_thread_join(actors[p].thread);
 }

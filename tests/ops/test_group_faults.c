@@ -62,14 +62,16 @@ static void assert_work(const group_world *w, const work *k, uint32_t process)
     float *got = malloc(COUNT * w->count * sizeof *got);
     assert_non_null(got);
     for (uint32_t m = w->first[process]; m < w->first[process + 1]; m++) {
-        const float sum = (float)(w->count * (w->count + 1)) / 2;
+        const uint32_t sum = w->count * (w->count + 1) / 2;
         assert_ok(tenon_tensor_download(w->streams[m], &k->y[m], got, COUNT * sizeof *got, NULL));
         for (int i = 0; i < COUNT; i++)
-            assert_true(got[i] == (m + 1 == w->count ? 1 : sum));
+            assert_true(got[i] == (float)(m + 1 == w->count ? 1 : sum));
         assert_ok(tenon_tensor_download(w->streams[m], &k->all[m], got,
                                         COUNT * w->count * sizeof *got, NULL));
-        for (uint32_t i = 0; i < COUNT * w->count; i++)
-            assert_true(got[i] == (float)(i / COUNT + 1));
+        for (uint32_t i = 0; i < COUNT * w->count; i++) {
+            const uint32_t from = i / COUNT;
+            assert_true(got[i] == (float)(from + 1));
+        }
     }
     free(got);
 }

@@ -122,26 +122,27 @@ static void check_bucket(const group_division *division, uint32_t members, int64
     group_result results[GROUP_MOST];
     group_world_open(&w, members, division);
     for (uint32_t i = 0; i < members * BUCKET; i++) {
+        const uint32_t m = i / BUCKET;
         const int64_t t = i % BUCKET, shape[] = {t, 3 * unit + t}; /* the first one is empty */
         tenon_context *context = tenon_stream_context(w.streams[i / BUCKET]);
         assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &b.x[i]));
         b.y[i] = b.x[i];
         if (t % 2 == 1)
             assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &b.y[i]));
-        assert_ok(
-            tenon_tensor_fill(w.streams[i / BUCKET], &b.x[i], (double)(t + 1 + i / BUCKET), NULL));
+        assert_ok(tenon_tensor_fill(w.streams[i / BUCKET], &b.x[i], (double)(t + 1 + m), NULL));
     }
     group_in_processes(&w, reduce_bucket, &b, results);
     for (uint32_t p = 0; p < w.processes; p++)
         assert_ok(results[p].status);
     for (uint32_t i = 0; i < members * BUCKET; i++) {
-        const int64_t t = i % BUCKET, count = tenon_tensor_elements(&b.y[i]);
+        const int64_t t = i % BUCKET, count = tenon_tensor_elements(&b.y[i]),
+                      sum = members * (t + 1) + members * (members - 1) / 2;
         float *got = calloc((size_t)count + 1, sizeof *got);
         assert_non_null(got);
         assert_ok(tenon_tensor_download(w.streams[i / BUCKET], &b.y[i], got,
                                         (size_t)count * sizeof *got, NULL));
         for (int64_t e = 0; e < count; e++)
-            assert_true(got[e] == (float)(members * (t + 1) + members * (members - 1) / 2));
+            assert_true(got[e] == (float)sum);
         free(got);
         if (t % 2 == 1)
             tenon_tensor_destroy(&b.y[i]);
@@ -216,9 +217,9 @@ static void check_pipeline(const group_division *division, uint32_t members)
     for (uint32_t m = 0; m < members; m++) {
         assert_ok(tenon_tensor_download(w.streams[m], &line.y[m], got, sizeof got, NULL));
         for (int i = 0; i < 2 * STEPS * COUNT; i++) {
-            const int row = i / COUNT;
+            const int row = i / COUNT, step = row / 2;
             const uint32_t from = (m + (row % 2 == 0 ? 1 : members - 1)) % members;
-            assert_true(got[i] == (float)(100 * (row / 2) + (int)from));
+            assert_true(got[i] == (float)(100 * step + (int)from));
         }
         tenon_tensor_destroy(&line.x[m]);
         tenon_tensor_destroy(&line.y[m]);
