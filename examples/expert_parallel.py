@@ -91,11 +91,11 @@ def step(members, exchange, parts, number, add_gates):
         return [tenon.concat(tensors[m * each:(m + 1) * each], axis=0, stream=member.stream)
                 for m, member in enumerate(members)]
     offsets = exchange.route([t.reshape((-1,)) for t in joined([g.experts for g in gates])])
-    rows = exchange.send(joined([g.rows() for g in gates]))
-    results = exchange.give_back([m.forward(*of) for m, *of in zip(members, rows, offsets)])
+    rows = exchange.dispatch(joined([g.rows() for g in gates]))
+    results = exchange.collect([m.forward(*of) for m, *of in zip(members, rows, offsets)])
     size = gates[0].size * CHOSEN
     found = [gate.backward(results[i // each][i % each * size:(i % each + 1) * size]) for i, gate in enumerate(gates)]
-    d = exchange.send(joined([dresults for dresults, _ in found]))
+    d = exchange.dispatch(joined([dresults for dresults, _ in found]))
     dh = [m.backward(*of) for m, *of in zip(members, d, offsets)]
     blocks = [exchange.blocks(tensors) for tensors in ([m.x for m in members], [m.h for m in members], dh, d)]
     for m, dgate, x, h, dfirst, dsecond in zip(members, add_gates([dgate for _, dgate in found]), *blocks):

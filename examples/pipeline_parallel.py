@@ -16,17 +16,6 @@ STAGES, LAYERS = 3, len(WIDTHS) - 1
 FIRST = [0, 2, 3, LAYERS]  # the first layer of each stage, and the number of layers
 
 
-class Link:
-    """Copies tensors from one stage to the next one or back, on streams of its own: neither stage waits for a copy that
-    it does not need."""
-
-    def __init__(self, source, target):
-        self.group = tenon.Group([tenon.Stream(source.context), tenon.Stream(target.context)])
-
-    def send(self, x):
-        return self.group.transfer(x, 0, 1)
-
-
 class Stage:
     """Some layers, the values of the micro-batches that are on their way, and the state of Adam."""
 
@@ -63,39 +52,40 @@ class Stage:
             tenon.adam(*state, step=step, learning_rate=RATE, stream=self.stream)
 
 
-def step(stages, ahead, back, parts, number):
-    """Makes a step. `ahead` and `back` are the links from each stage to the next, and from the next one."""
-    arrived, returned, last = {}, {}, len(stages) - 1
+def step(stages, group, parts, number):
+    """Makes a step. A stage receives a tensor only when it needs it, so that it never waits for another too early."""
+    last, rows = len(stages) - 1, len(parts[0][1])
     for s, is_forward, i in parallel.one_forward_one_backward(len(stages), len(parts)):
         stage, (x, labels) = stages[s], parts[i]
         if is_forward:
-            y = stage.forward(i, tenon.tensor(x, stream=stage.stream) if s == 0 else arrived.pop((s, i)))
+            x = tenon.tensor(x, stream=stage.stream) if s == 0 else group.receive(s - 1, s, (rows, WIDTHS[stage.first]))
+            y = stage.forward(i, x)
             if s < last:
-                arrived[s + 1, i] = ahead[s].send(y)
+                group.send(y, s, s + 1)
+        else:
+            if s < last:
+                d = group.receive(s + 1, s, (rows, WIDTHS[stage.end]))
             else:
                 labels = tenon.tensor(labels, stream=stage.stream)
-                returned[s, i] = p.loss_gradient(y, labels, 1 / BATCH, stage.stream)
-        else:
-            d = stage.backward(i, returned.pop((s, i)))
+                d = p.loss_gradient(stage.values[i][-1], labels, 1 / BATCH, stage.stream)
+            d = stage.backward(i, d)
             if s > 0:
-                returned[s - 1, i] = back[s - 1].send(d)
+                group.send(d, s, s - 1)
     for stage in stages:
         stage.update(number)
 
 
 def main():
     parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
-    streams = parallel.streams(STAGES)
-    stages = [Stage(s, parameters, stream) for s, stream in enumerate(streams)]
-    ahead = [Link(a, b) for a, b in zip(streams, streams[1:])]
-    back = [Link(b, a) for a, b in zip(streams, streams[1:])]
-    alone = p.Training(parameters, tenon.Stream(streams[0].context), RATE)
+    group = tenon.Group(parallel.streams(STAGES))
+    stages = [Stage(s, parameters, stream) for s, stream in enumerate(group.streams)]
+    alone = p.Training(parameters, tenon.Stream(group.streams[0].context), RATE)
 
     size = BATCH // MICRO_BATCHES
     for number in range(1, STEPS + 1):
         first = BATCH * number % (len(training[1]) - BATCH)
         parts = [[a[first + i * size:first + (i + 1) * size] for a in training] for i in range(MICRO_BATCHES)]
-        step(stages, ahead, back, parts, number)
+        step(stages, group, parts, number)
         alone.step(parts, 1 / BATCH)
 
     for s, stage in enumerate(stages):

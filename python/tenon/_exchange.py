@@ -22,13 +22,13 @@ class Exchange:
 
         exchange = Exchange(group, experts)            # member m has an equal part of the experts, in their order
         offsets = exchange.route(chosen)               # chosen[m]: the expert of each row of member m
-        rows = exchange.send(x)
+        rows = exchange.dispatch(x)
         y = [tenon.gemm_ragged(r, w, o, stream=s) for …]
-        results = exchange.give_back(y)                # in the order of x
+        results = exchange.collect(y)                  # in the order of x
 
-    `send` and `give_back` are each other's transpose: in the backward pass the gradients of the results are sent, and
-    those of the rows are given back. Each member sends room for all of its rows to every other member, so no row is
-    ever dropped, whichever experts are chosen.
+    `dispatch` and `collect` are each other's transpose: in the backward pass the gradients of the results are
+    dispatched, and those of the rows are collected. Each member sends a buffer with space for all of its rows to every
+    other member, so no row is ever dropped, whichever experts are chosen.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class Exchange:
                                           flags=SEARCH_RIGHT, stream=stream)
         positions = combine("subtract", numbers(*range(self._slots)),
                             operations.gather_forward(starts, owners, stream=stream))
-        rooms = combine("multiply", owners, numbers(self._slots).broadcast((self._slots,)))
-        sorted_places = combine("add", positions, rooms)
+        bases = combine("multiply", owners, numbers(self._slots).broadcast((self._slots,)))
+        sorted_places = combine("add", positions, bases)
         return _scattered(sorted_places, order, empty(self._slots, "i32", stream.context), stream)
 
     def route(self, chosen: Sequence[Tensor]) -> List[Tensor]:
-        """Finds the way of each row.
+        """Determines the destination of each row.
 
         Parameters
         ----------
@@ -78,9 +78,9 @@ class Exchange:
         streams = self.group.streams
         self._slots = chosen[0].shape[0]
         self._places = [self._place(c, s) for c, s in zip(chosen, streams)]
-        room = self.group.size * self._slots
-        nobody = [full(room, self.experts, "i32", s.context) for s in streams]
-        sent = [_scattered(c, p, n, s) for c, p, n, s in zip(chosen, self._places, nobody, streams)]
+        length = self.group.size * self._slots
+        padding = [full(length, self.experts, "i32", s.context) for s in streams]
+        sent = [_scattered(c, p, n, s) for c, p, n, s in zip(chosen, self._places, padding, streams)]
         self._orders, self.offsets = [], []
         for rank, received, stream in zip(self.group.ranks, self.group.all_to_all(sent), streams):
             by_expert, order = operations.sort(received, indices=True, stream=stream)
@@ -89,16 +89,16 @@ class Exchange:
             self.offsets.append(operations.search_sorted(by_expert, tensor(bounds, stream=stream), stream=stream))
         return self.offsets
 
-    def send(self, rows: Sequence[Tensor]) -> List[Tensor]:
+    def dispatch(self, rows: Sequence[Tensor]) -> List[Tensor]:
         """Returns for each member the rows for its experts in the order of the offsets, then rows of zeros."""
-        streams, room = self.group.streams, self.group.size * self._slots
-        sent = [_scattered(r, p, zeros((room, *r.shape[1:]), r.dtype, r.context), s)
+        streams, length = self.group.streams, self.group.size * self._slots
+        sent = [_scattered(r, p, zeros((length, *r.shape[1:]), r.dtype, r.context), s)
                 for r, p, s in zip(rows, self._places, streams)]
         return [operations.gather_forward(received, order, stream=s)
                 for received, order, s in zip(self.group.all_to_all(sent), self._orders, streams)]
 
-    def give_back(self, rows: Sequence[Tensor]) -> List[Tensor]:
-        """Returns for each member the rows of its own slots: the way back of `send`."""
+    def collect(self, rows: Sequence[Tensor]) -> List[Tensor]:
+        """Returns for each member the rows of its own slots: the inverse of `dispatch`."""
         streams = self.group.streams
         sent = [_scattered(r, o, empty(r.shape, r.dtype, r.context), s)
                 for r, o, s in zip(rows, self._orders, streams)]
@@ -107,7 +107,8 @@ class Exchange:
 
     def blocks(self, rows: Sequence[Tensor]) -> List[Tensor]:
         """Returns for each member its rows as blocks, one for each of its experts: a product of the blocks of inputs
-        and of gradients is the gradient of the experts' weights. A block has room for all rows, filled with zeros.
+        and of gradients is the gradient of the experts' weights. A block has as many rows as all members dispatch,
+        padded with zeros.
         """
         made = []
         for r, offsets, stream in zip(rows, self.offsets, self.group.streams):

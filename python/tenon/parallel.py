@@ -256,7 +256,7 @@ class ShardedLayers:
         layers.step()
 
     The whole parameters of a layer exist only while they are used. A member keeps 1/n of the parameters, of the sums of
-    gradients and of the moments, and room for the parameters of two layers and for the gradients of one.
+    gradients and of the moments, and buffers for the parameters of two layers and the gradients of one.
 
     Parameters
     ----------
@@ -274,11 +274,11 @@ class ShardedLayers:
         self.group, self.options, self.steps = group, options, 0
         self._flats = [Flat([v.shape for v in layer], group.size) for layer in given]
         self._shards = [_Shards(group, flat.array(layer, dtype)) for flat, layer in zip(self._flats, given)]
-        room = max(flat.size for flat in self._flats)
-        self._rooms = [[empty(room, dtype, s.context) for s in group.streams] for _ in range(2)]
-        self._inside: List[Optional[int]] = [None, None]  # the layers whose parameters are in the rooms
+        largest = max(flat.size for flat in self._flats)
+        self._buffers = [[empty(largest, dtype, s.context) for s in group.streams] for _ in range(2)]
+        self._inside: List[Optional[int]] = [None, None]  # the layers whose parameters are in the buffers
         self._last = 0
-        self._gradients = [zeros(room, dtype, s.context) for s in group.streams]
+        self._gradients = [zeros(largest, dtype, s.context) for s in group.streams]
 
     def __len__(self) -> int:
         """Returns the number of layers."""
@@ -289,10 +289,10 @@ class ShardedLayers:
         if layer not in self._inside:
             self._last = 1 - self._last
             self._inside[self._last] = layer
-            room = [r[:self._flats[layer].size] for r in self._rooms[self._last]]
-            self.group.all_gather(self._shards[layer].values, y=room)
+            whole = [r[:self._flats[layer].size] for r in self._buffers[self._last]]
+            self.group.all_gather(self._shards[layer].values, y=whole)
         self._last = self._inside.index(layer)
-        return [self._flats[layer].views(r) for r in self._rooms[self._last]]
+        return [self._flats[layer].views(r) for r in self._buffers[self._last]]
 
     def gradients(self, layer: int) -> List[List[Tensor]]:
         """Returns the tensors of each member for the gradients of a layer, which share memory with those of others."""

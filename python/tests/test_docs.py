@@ -14,7 +14,10 @@ PARALLEL = (("data_parallel", "member 1 of 2, 2 buckets: 0 parameters differ"),
             ("sharded_optimizer", "member 2 of 3: 0 parameters differ"),
             ("sharded_parameters", "member 3 of 4: 0 parameters differ"),
             ("tensor_parallel", "% of their bounds"),
-            ("pipeline_parallel", "3 stages: 0 parameters differ"))
+            ("pipeline_parallel", "3 stages: 0 parameters differ"),
+            ("expert_parallel", "3 members: 0 weights differ"),
+            ("alexnet_halves", "2 devices: 0 of 240678 parameters differ", "2", "3", "16"),
+            ("three_kinds", "copy 1: 0 of 42772 parameters differ"))
 
 
 class Blocks(unittest.TestCase):
@@ -30,10 +33,10 @@ class Blocks(unittest.TestCase):
                     exec(compile(code, page, "exec"), {})
 
     def test_the_examples_run(self):
-        for name, printed in (("edges", "#####"), ("options", "Asian arithmetic"),
+        for name, printed, *arguments in (("edges", "#####"), ("options", "Asian arithmetic"),
                               ("safe_training", "steps skipped"), *PARALLEL):
             with self.subTest(name):
-                done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py"], check=False,
+                done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py", *arguments], check=False,
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(printed, done.stdout)

@@ -184,6 +184,36 @@ class Tensors(Arrays):
             parallel.ColumnParallel(tenon.Group(members(2)), np.ones((2, 3), "f4"), np.ones(3, "f4"))
 
 
+class Experts(Arrays):
+    def test_rows_find_their_experts_and_return(self):
+        for count in (1, 2, 3):
+            group, own, slots = tenon.Group(members(count)), 2, 17
+            exchange = parallel.Exchange(group, own * count)
+            for high in (own * count, 1):  # any experts, and all rows to one
+                chosen = self.rng.integers(0, high, (count, slots)).astype("i4")
+                x = self.rng.normal(size=(count, slots, 5)).astype("f4")
+                give = lambda arrays: [tenon.tensor(a, stream=s) for a, s in zip(arrays, group.streams)]
+                offsets = [t.numpy() for t in exchange.route(give(chosen))]
+                rows = exchange.dispatch(give(x))
+                blocks = exchange.blocks(rows)
+                for m in range(count):
+                    for e in range(own):
+                        wanted = x[chosen == own * m + e]  # in the order of the members and of their rows
+                        self.same(rows[m][int(offsets[m][e]):int(offsets[m][e + 1])], wanted)
+                        filled = np.zeros((count * slots, 5), "f4")
+                        filled[:len(wanted)] = wanted
+                        self.same(blocks[m][e], filled)
+                    self.assertEqual(rows[m].shape, (count * slots, 5))
+                    self.assertFalse(rows[m][int(offsets[m][-1]):].numpy().any())
+                for m, y in enumerate(exchange.collect(rows)):
+                    self.same(y, x[m])
+
+    def test_the_number_of_experts(self):
+        for experts in (0, 3, -2):
+            with self.assertRaisesRegex(ValueError, f"{experts} experts are not a multiple of 2 members"):
+                parallel.Exchange(tenon.Group(members(2)), experts)
+
+
 class Pipeline(unittest.TestCase):
     def test_order(self):
         for stages in range(1, 6):

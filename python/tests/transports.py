@@ -86,8 +86,8 @@ def in_processes(size, work, has_threads=True, deadline=30, **options):
 
     def run(rank):
         try:
-            stream = tenon.Stream(tenon.default_context())
-            results[rank] = work(rank, tenon.Group([stream], transport=transports[rank], deadline=deadline,
+            member = tenon.Context(tenon.default_context().device.selector)  # processes share no stream
+            results[rank] = work(rank, tenon.Group([member], transport=transports[rank], deadline=deadline,
                                                      **options), world)
         except Exception as error:  # pylint: disable=broad-except
             error.__traceback__ = None  # which would keep the group
