@@ -15,19 +15,18 @@ import tenon.mpi
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 
 
-def sample(sequence, u):
+def sample(sequence):
     """Returns one value of this process: the mean of a million samples."""
-    tenon.random(u, seed=1, sequence=sequence)
+    u = tenon.random(y=1 << 20, seed=1, sequence=sequence)
     return tenon.reduce(tenon.sqrt(1 - u * u), kind="mean")
 
 
 def main():
     # Each process has one member. No collective waits longer than ten seconds for the others.
     group = tenon.Group([tenon.default_context()], transport=tenon.mpi.Transport(MPI.COMM_WORLD), deadline=10)
-    u = tenon.empty(1 << 20)
     values, has_lost = [], False
     while len(values) < ROUNDS:
-        mean = sample(len(values) * 1000 + group.ranks[0], u)
+        mean = sample(len(values) * 1000 + group.ranks[0])
         try:
             group.all_reduce([mean], kind="mean", y=[mean])
             group.wait()

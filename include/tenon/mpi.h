@@ -38,7 +38,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* MPI 5 will define it without a prefix. */
 #if defined(OMPI_HAVE_MPI_EXT_FTMPI) && OMPI_HAVE_MPI_EXT_FTMPI
 /** Defined if the mpi.h has User-Level Failure Mitigation. Whether it is switched on is known only
  * when the job runs. */

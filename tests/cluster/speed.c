@@ -82,7 +82,7 @@ static void measure(both *b, int rounds)
     }
     CLUSTER_OK(tenon_tensor_download(b->stream, &b->y, b->received, b->bytes, NULL));
     const int size = (int)tenon_group_size(b->group);
-    CLUSTER_CHECK(b->received[length - 1] == (float)(size * (size + 1) / 2), "a wrong sum");
+    CLUSTER_CHECK(b->received[length - 1] == (float)size * (float)(size + 1) / 2, "a wrong sum");
     if (cluster_rank == 0)
         printf("row %d %zu %.9f %.9f %.9f %.4f\n", size, b->bytes, median(ours, rounds),
                median(theirs, rounds), median(alone, rounds), median(ratios, rounds));

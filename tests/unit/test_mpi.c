@@ -165,6 +165,9 @@ int MPI_Cancel(MPI_Request *request)
     return MPI_SUCCESS;
 }
 
+/* Volatile, so that static analysis does not assume that it fails after cmocka's assertion. */
+static tenon_status (*volatile make)(MPI_Comm, tenon_transport *) = tenon_mpi_transport;
+
 static void reset(void)
 {
     memset(&fake, 0, sizeof fake);
@@ -176,8 +179,8 @@ static void reset(void)
 
 static tenon_transport opened(void)
 {
-    tenon_transport t;
-    assert_int_equal(tenon_mpi_transport(&world, &t), TENON_OK);
+    tenon_transport t = TENON_TRANSPORT_INIT;
+    assert_int_equal(make(&world, &t), TENON_OK);
     return t;
 }
 
@@ -192,7 +195,7 @@ static void closed(const tenon_transport *t, int comms)
 static void assert_invalid(MPI_Comm comm, const char *reason)
 {
     tenon_transport t;
-    assert_int_equal(tenon_mpi_transport(comm, &t), TENON_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(make(comm, &t), TENON_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(tenon_last_error(), reason));
     assert_non_null(strstr(tenon_last_error(), "tenon_mpi_transport: "));
     assert_null(t.send);
@@ -214,7 +217,7 @@ TEST(states_of_mpi)
     world.is_inter = false;
     fake.error = 200 + MPI_ERR_COMM;
     assert_invalid(&world, "MPI_Comm_dup: code 205");
-    assert_int_equal(tenon_mpi_transport(&world, NULL), TENON_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(make(&world, NULL), TENON_ERROR_INVALID_ARGUMENT);
 }
 
 TEST(transport)

@@ -3,6 +3,8 @@
 
 #include "base/status.h"
 
+#include <tenon/transport.h>
+
 #include <pthread.h>
 
 TEST(status_names)
@@ -26,6 +28,17 @@ TEST(there_is_no_message_at_first)
 {
     assert_string_equal(tenon_last_error(), "");
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
+}
+
+/* The text is not a format. */
+TEST(transports_set_the_message)
+{
+    assert_int_equal(tenon_transport_fail(TENON_ERROR_PEER_LOST, "rank 3: 100 %s"),
+                     TENON_ERROR_PEER_LOST);
+    assert_string_equal(tenon_last_error(), "rank 3: 100 %s");
+    assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
+    assert_int_equal(tenon_transport_fail(TENON_ERROR_OPENCL, NULL), TENON_ERROR_OPENCL);
+    assert_string_equal(tenon_last_error(), "");
 }
 
 TEST(failures_set_the_message)
