@@ -21,7 +21,7 @@ static int64_t channels_of(const tenon_context *context, const roi_problem *p)
     return tn_round_up(tn_ceil_div(p->channels, blocks), (int64_t)tn_lanes(context, p->dtype));
 }
 
-static tn_work work_of(const tenon_context *context, const roi_problem *p)
+static tn_work roi_align_tables_work_of(const tenon_context *context, const roi_problem *p)
 {
     const double along = p->samples > 0 ? (double)p->samples : 2, regions = (double)p->regions;
     const double blocks = (double)tn_ceil_div(p->channels, tn_max_i64(channels_of(context, p), 1));
@@ -38,7 +38,7 @@ static const char *roi_align_tables_configure(tenon_context *context, const tn_p
     const roi_problem *p = (const roi_problem *)problem;
     if (!context->device.is_cpu)
         return "the device is not a CPU";
-    const tn_work work = work_of(context, p);
+    const tn_work work = roi_align_tables_work_of(context, p);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                       tn_lanes(context, p->dtype));
