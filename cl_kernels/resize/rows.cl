@@ -45,12 +45,33 @@ TENON_INLINE acc_v targets_of_line(const acc_t *line, const resize_chunk *chunk,
     return TENON_VLOAD(0, value);
 }
 
+/* The same for a whole vector, none of whose targets is extrapolated. */
+TENON_INLINE acc_v inner_targets_of_line(const acc_t *line, const resize_chunk *chunk,
+                                         const resize_rows_args *args,
+                                         __global const acc_t *weights, long q)
+{
+    const int *source = chunk->source + (q - chunk->first);
+    acc_v sum = splat((acc_t)(-0.0f));
+    for (int k = 0; k < args->table[2].most; k++) {
+        acc_t value[TENON_VW];
+        _Pragma("unroll") for (int l = 0; l < TENON_VW; l++)
+        {
+            value[l] = line[source[l] + k];
+        }
+        const acc_v w = TENON_VLOAD(0, weights + k * (long)args->table[2].targets + q);
+        sum = w != splat(0) ? TENON_FMA(w, TENON_VLOAD(0, value), sum) : sum;
+    }
+    return sum;
+}
+
 TENON_FUNCTION void finish_row(const acc_t *line, __global data_t *y, const resize_chunk *chunk,
                                const resize_rows_args *args, __global const acc_t *weights)
 {
     for (long q = chunk->first; q < chunk->last; q += TENON_VW) {
         const int lanes = (int)min(chunk->last - q, (long)TENON_VW);
-        if (lanes == TENON_VW) {
+        if (lanes == TENON_VW && chunk->is_inner) {
+            store_data_v(y, q, inner_targets_of_line(line, chunk, args, weights, q));
+        } else if (lanes == TENON_VW) {
             store_data_v(y, q, targets_of_line(line, chunk, args, weights, q, TENON_VW));
         } else {
             store_part(y + q, lanes, targets_of_line(line, chunk, args, weights, q, lanes));

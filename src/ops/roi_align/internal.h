@@ -39,7 +39,7 @@ typedef struct roi_backward_problem {
 } roi_backward_problem;
 
 extern const tn_family tn_roi_align_family, tn_roi_align_backward_family;
-extern const tn_solver tn_roi_align_items, tn_roi_align_backward_items;
+extern const tn_solver tn_roi_align_tables, tn_roi_align_items, tn_roi_align_backward_items;
 
 /* The tensors of a call, with the names of x and y, which are dx and dy in the gradient. */
 typedef struct roi_views {

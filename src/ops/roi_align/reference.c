@@ -451,8 +451,8 @@ bool tn_roi_align_awkward(const tn_problem *problem, const tn_choice *choice, ui
     const roi_problem *like = (const roi_problem *)problem;
     const bool channels_last = like->x[1] == 1 && like->x[3] != 1;
     const int64_t size[] = {9, 13}, bins[] = {3, 2}, regions[] = {7, 4};
-    (void)choice;
-    if (number > 0)
+    const int64_t channels = tn_awkward_size(choice, number, "channels", 5);
+    if (number >= (choice->solver->awkward != NULL ? tn_awkward_count(choice) : 1))
         return false;
     tn_awkward_begin(c, &tn_operation_roi_align);
     tenon_roi_align_params *params = (tenon_roi_align_params *)c->params.bytes;
@@ -460,8 +460,8 @@ bool tn_roi_align_awkward(const tn_problem *problem, const tn_choice *choice, ui
     params->flags = (like->flags & ROI_UNSHIFTED) != 0 ? TENON_ROI_ALIGN_UNSHIFTED : 0;
     params->sampling_ratio = like->samples != 0 ? 3 : 0;
     params->spatial_scale = 0.5;
-    c->views[ROI_X] = tn_image_view((tenon_dtype)like->dtype, channels_last, 2, 5, size);
-    c->views[ROI_Y] = tn_image_view((tenon_dtype)like->dtype, channels_last, 7, 5, bins);
+    c->views[ROI_X] = tn_image_view((tenon_dtype)like->dtype, channels_last, 2, channels, size);
+    c->views[ROI_Y] = tn_image_view((tenon_dtype)like->dtype, channels_last, 7, channels, bins);
     c->views[ROI_ROIS] = tn_awkward_view((tenon_dtype)like->dtype, 2, regions, true);
     c->views[ROI_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 1, regions, true);
     return true;

@@ -10,7 +10,7 @@
 /* The largest height and width. */
 #define MOST_SIZE (INT64_C(1) << 28)
 
-static const tn_solver *const solvers[] = {&tn_roi_align_items};
+static const tn_solver *const solvers[] = {&tn_roi_align_tables, &tn_roi_align_items};
 
 uint64_t tn_roi_paths(const tn_problem *problem)
 {
@@ -116,15 +116,6 @@ tenon_status tn_roi_align_prepare(const void *params, tn_call *call, tn_problem 
     return TENON_OK;
 }
 
-/* Sets no time estimate, because there is no other solver. */
-static const char *roi_configure(tenon_context *context, const tn_problem *problem,
-                                 tn_choice *choice)
-{
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s", ((const roi_problem *)problem)->dtype,
-                      tn_gpu_option(context));
-    return NULL;
-}
-
 roi_args tn_roi_arguments(const roi_problem *p)
 {
     const uint8_t kind = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
@@ -150,12 +141,30 @@ roi_args tn_roi_arguments(const roi_problem *p)
 #define RESULT 64.0
 #define SAMPLE 32.0
 
+/* Returns the multiply-adds of a result; bins by the size of a region are taken for four samples.
+ */
+static double work_of_result(const roi_problem *p)
+{
+    return RESULT + SAMPLE * (p->samples > 0 ? (double)(p->samples * p->samples) : 4);
+}
+
+static const char *roi_configure(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
+{
+    const roi_problem *p = (const roi_problem *)problem;
+    const double results =
+        (double)p->regions * (double)p->channels * (double)(p->bins[0] * p->bins[1]);
+    const tn_work work = {.launches = 1, .items = results, .scalar = results * work_of_result(p)};
+    tn_choice_add(context, choice, &work);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s", p->dtype, tn_gpu_option(context));
+    return NULL;
+}
+
 static tenon_status roi_launch(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
     const roi_problem *p = (const roi_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const double samples = p->samples > 0 ? (double)(p->samples * p->samples) : 4;
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, ROI_X, offsetof(roi_args, x_offset), size},
         {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
@@ -169,7 +178,7 @@ static tenon_status roi_launch(const char *caller, tn_recording *recording,
                         .operand_count = ROI_OPERANDS,
                         TN_ARGS(args),
                         TN_PATCHES(patches)};
-    args.each = tn_image_share(recording->context, args.count, RESULT + SAMPLE * samples, &launch);
+    args.each = tn_image_share(recording->context, args.count, work_of_result(p), &launch);
     return tn_record(caller, recording, &launch);
 }
 

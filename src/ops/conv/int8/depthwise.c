@@ -51,7 +51,7 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, layout
 
 /* Returns the work: a tap takes about four instructions along channels, fewer if columns are
  * shared, and two along rows, whose elements are converted first. */
-static tn_work work_of(const conv_problem *p, const layout *l)
+static tn_work conv_int8_depthwise_work_of(const conv_problem *p, const layout *l)
 {
     const int64_t *out = p->window.out;
     const double lines = (double)p->n * (double)(out[0] * out[1]);
@@ -81,7 +81,7 @@ static const char *conv_int8_depthwise_configure(tenon_context *context, const t
     if (why != NULL)
         return why;
     choice->never_chosen = tn_gemm_made_for_cpus(context);
-    const tn_work work = work_of(p, l);
+    const tn_work work = conv_int8_depthwise_work_of(p, l);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
         tn_choice_options(context, choice,
