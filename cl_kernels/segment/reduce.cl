@@ -186,7 +186,7 @@ typedef struct segment_parts {
 #define SEGMENT_PARTS __global value_t *values, __global long *counts
 
 TENON_INLINE void store_block(const segment_parts *parts, const segment_args *args, int count,
-                             long slot, const segment_total *total)
+                              long slot, const segment_total *total)
 {
     __global value_t *to = parts->values + (slot * args->chunks + parts->chunk) * args->lanes;
 #ifdef TENON_VW
@@ -204,7 +204,7 @@ TENON_INLINE void store_block(const segment_parts *parts, const segment_args *ar
 }
 
 TENON_INLINE columns_t load_block(const segment_parts *parts, const segment_args *args, int count,
-                                 long slot)
+                                  long slot)
 {
     __global const value_t *from =
         parts->values + (slot * args->chunks + parts->chunk) * args->lanes;
@@ -244,8 +244,7 @@ TENON_INLINE long first_of(const segment_inputs *in, const segment_args *args, l
 /* Returns the block that begins at an offset from the start of a segment. */
 TENON_INLINE segment_range block_at(segment_range r, long offset, const segment_args *args)
 {
-    const segment_range block = {r.begin + offset,
-                                 min(r.begin + offset + args->length, r.end)};
+    const segment_range block = {r.begin + offset, min(r.begin + offset + args->length, r.end)};
     return block;
 }
 
@@ -267,8 +266,7 @@ TENON_KERNEL void segment_blocks(__global const stored_t *x, SEGMENT_INPUTS, __g
     segment_total total;
     if (window > 0 && position < args.positions) {
         const segment_range r = range_of(&in, &args, segment_of(&in, &args, position));
-        const long offset =
-            (position - r.begin + args.length - 1) / args.length * args.length;
+        const long offset = (position - r.begin + args.length - 1) / args.length * args.length;
         if (r.begin < position && r.begin + offset < r.end) {
             combine(rows, &in, &args, c.count, block_at(r, offset, &args), &total);
             store_block(&parts, &args, c.count, 2 * window, &total);
