@@ -92,8 +92,8 @@ TENON_INLINE void add_places(__global acc_t *sums, __global const data_t *grid, 
 }
 
 /* Stores the sums of a band; dx is at its first channel. */
-TENON_INLINE void store_band(__global data_t *dx, __global const acc_t *sums,
-                             const grid_band *band, const grid_backward_args *all)
+TENON_INLINE void store_band(__global data_t *dx, __global const acc_t *sums, const grid_band *band,
+                             const grid_backward_args *all)
 {
     const int width = all->forward.size[2];
     for (long row = band->first; row < band->end; row++) {
@@ -154,9 +154,8 @@ TENON_INLINE acc_t slope_of(const grid_taps *t, int i)
         return i == 0 ? -1 : 1;
     }
     const acc_t near = i == 1 ? t->s : 1 - t->s, far = 1 + (i == 0 ? t->s : 1 - t->s);
-    const acc_t slope = i == 1 || i == 2
-                            ? ((acc_t)3.75f * near - (acc_t)4.5f) * near
-                            : ((acc_t)-2.25f * far + (acc_t)7.5f) * far - 6;
+    const acc_t slope = i == 1 || i == 2 ? ((acc_t)3.75f * near - (acc_t)4.5f) * near
+                                         : ((acc_t)-2.25f * far + (acc_t)7.5f) * far - 6;
     return i < 2 ? slope : -slope;
 }
 
@@ -219,9 +218,8 @@ TENON_KERNEL void grid_sample_dgrid(__global const data_t *x, __global const dat
         const int is_number = find_all_taps(taps, grid, at, args);
         if (is_number && args->mode != GRID_NEAREST) {
             add_slopes(slopes, x + args->x_offset + p.n * args->x_stride[0],
-                       dy + args->y_offset + p.n * args->y_stride[0] +
-                           p.at[0] * args->y_stride[2] + p.at[1] * args->y_stride[3] +
-                           p.at[2] * args->y_stride[4],
+                       dy + args->y_offset + p.n * args->y_stride[0] + p.at[0] * args->y_stride[2] +
+                           p.at[1] * args->y_stride[3] + p.at[2] * args->y_stride[4],
                        taps, args);
         }
         for (int d = 3 - args->dims; d < 3; d++) {

@@ -7,8 +7,7 @@
  * [gate][padded]. bias, state and cell are those of rnn/args.h; a work-item initializes its own
  * units of them in the first step.
  *
- * Global size: {panels of TENON_VW units, directions}. Macros: see rnn/rnn.clh. The type is f32 or
- * f64.
+ * Global size: {panels of TENON_VW units, directions}. Macros: see rnn/rnn.clh.
  */
 #include "rnn/rnn.clh"
 
@@ -21,10 +20,10 @@
 
 /* A row of each gate: its address is that of the first gate's plus a multiple of `gate`. */
 typedef struct direct_rows {
-    __global const acc_t *first, *second, *third, *fourth;
+    __global const data_t *first, *second, *third, *fourth;
 } direct_rows;
 
-TENON_INLINE direct_rows rows_of(const rnn_direct_args *args, __global const acc_t *from,
+TENON_INLINE direct_rows rows_of(const rnn_direct_args *args, __global const data_t *from,
                                  long stride, long unit)
 {
     const direct_rows r = {
@@ -36,47 +35,70 @@ TENON_INLINE direct_rows rows_of(const rnn_direct_args *args, __global const acc
 #define ROW_OF(r, i)                                                                               \
     ((i) == 0 ? (r)->first : (i) == 1 ? (r)->second : (i) == 2 ? (r)->third : (r)->fourth)
 
+/* Loads of vectors of a tensor, whose elements have the type data_t. */
+#define LOAD_TENSOR(p, k)       load_data_v(p, k)
+#define REST_TENSOR(p, k, rest) load_lanes(p, k, 1, rest)
+
+/* Loads of the states in the workspace; those after the last unit are not initialized. */
+#define LOAD_STATE(p, k) RNN_LOAD((p) + (k))
+TENON_INLINE lanes_t REST_STATE(__global const acc_t *p, long k, int rest)
+{
+    acc_t lane[TENON_VW];
+    for (int i = 0; i < TENON_VW; i++) {
+        lane[i] = i < rest ? p[k + i] : 0;
+    }
+    return TENON_VLOAD(0, lane);
+}
+
 /* Defines a function that stores the dot products of a row of each gate with `rows` vectors, which
- * are x_row apart: to[row * to_row + gate * padded]. */
-#define DEFINE_DOTS(name, rows)                                                                    \
-    TENON_FUNCTION void name(const direct_rows *r, __global const acc_t *x, long x_row,            \
-                             long depth, __global acc_t *to, long to_row, long padded)             \
+ * are x_row apart: to[row * to_row + gate * padded]. Their elements have the type x_t. */
+#define DEFINE_DOTS(name, rows, x_t, load_x, rest_x)                                               \
+    TENON_FUNCTION void name(const direct_rows *r, __global const x_t *x, long x_row, long depth,  \
+                             __global acc_t *to, long to_row, long padded)                         \
     {                                                                                              \
         enum { sums = (rows)*RNN_GATES };                                                          \
         lanes_t part[16], w[16];                                                                   \
         long k = 0;                                                                                \
         RNN_EACH(sums, part[i] = (lanes_t)(0))                                                     \
         for (; k + RNN_LANES <= depth; k += RNN_LANES) {                                           \
-            RNN_EACH(RNN_GATES, w[i] = RNN_LOAD(ROW_OF(r, i) + k))                                 \
-            RNN_EACH(sums, part[i] = TENON_FMA(RNN_LOAD(x + i / RNN_GATES * x_row + k),            \
+            RNN_EACH(RNN_GATES, w[i] = LOAD_TENSOR(ROW_OF(r, i), k))                               \
+            RNN_EACH(sums, part[i] = TENON_FMA(load_x(x, i / RNN_GATES * x_row + k),               \
                                                w[i % RNN_GATES], part[i]))                         \
         }                                                                                          \
         if (k < depth) {                                                                           \
             const int rest = (int)(depth - k);                                                     \
-            RNN_EACH(RNN_GATES, w[i] = load_lanes(ROW_OF(r, i), k, 1, rest))                       \
-            RNN_EACH(sums, part[i] = TENON_FMA(load_lanes(x, i / RNN_GATES * x_row + k, 1, rest),  \
+            RNN_EACH(RNN_GATES, w[i] = REST_TENSOR(ROW_OF(r, i), k, rest))                         \
+            RNN_EACH(sums, part[i] = TENON_FMA(rest_x(x, i / RNN_GATES * x_row + k, rest),         \
                                                w[i % RNN_GATES], part[i]))                         \
         }                                                                                          \
         RNN_EACH(sums,                                                                             \
                  to[i / RNN_GATES * to_row + i % RNN_GATES * padded] = sum_of_lanes(part[i]))      \
     }
 
-DEFINE_DOTS(dots_of_block, BLOCK)
-DEFINE_DOTS(dots_of_one, 1)
+/* Defines a function that stores the dot products of the rows of one unit with the vectors of all
+ * sequences. */
+#define DEFINE_ALL_DOTS(name, x_t, load_x, rest_x)                                                 \
+    DEFINE_DOTS(name##_of_block, BLOCK, x_t, load_x, rest_x)                                       \
+    DEFINE_DOTS(name##_of_one, 1, x_t, load_x, rest_x)                                             \
+    TENON_INLINE void name(const rnn_direct_args *args, const direct_rows *r,                      \
+                           __global const x_t *x, long x_row, long depth, __global acc_t *to)      \
+    {                                                                                              \
+        const long padded = args->layer.padded, to_row = RNN_GATES * padded;                       \
+        long n = 0;                                                                                \
+        for (; n + BLOCK <= args->layer.batch; n += BLOCK) {                                       \
+            name##_of_block(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);      \
+        }                                                                                          \
+        for (; n < args->layer.batch; n++) {                                                       \
+            name##_of_one(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);        \
+        }                                                                                          \
+    }
 
-/* Stores the dot products of the rows of one unit with the vectors of all sequences. */
-TENON_INLINE void dots(const rnn_direct_args *args, const direct_rows *r, __global const acc_t *x,
-                       long x_row, long depth, __global acc_t *to)
-{
-    const long padded = args->layer.padded, to_row = RNN_GATES * padded;
-    long n = 0;
-    for (; n + BLOCK <= args->layer.batch; n += BLOCK) {
-        dots_of_block(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);
-    }
-    for (; n < args->layer.batch; n++) {
-        dots_of_one(r, x + n * x_row, x_row, depth, to + n * to_row, to_row, padded);
-    }
-}
+DEFINE_ALL_DOTS(dots, data_t, LOAD_TENSOR, REST_TENSOR)
+#if TENON_DTYPE == TENON_DTYPE_F16 || TENON_DTYPE == TENON_DTYPE_BF16
+DEFINE_ALL_DOTS(dots_of_states, acc_t, LOAD_STATE, REST_STATE)
+#else
+#define dots_of_states dots
+#endif
 
 typedef struct direct_tensors {
     __global const data_t *bias, *recurrent_bias, *h0, *c0;
@@ -143,13 +165,16 @@ TENON_INLINE void recurrent_sums(const rnn_direct_args *args, const rnn_tensors 
         }
         return;
     }
-    const int is_first = p->step == 0;
-    __global const acc_t *h =
-        is_first ? s->h0 + d * args->h0_stride[0] : state_of(a, t, p, p->step, 0);
     for (int u = 0; u < count; u++) {
         const direct_rows rows =
             rows_of(args, r + d * args->r_stride[0], args->r_stride[1], p->unit + u);
-        dots(args, &rows, h, is_first ? args->h0_stride[1] : a->padded_output, a->output, to + u);
+        if (p->step == 0) {
+            dots(args, &rows, s->h0 + d * args->h0_stride[0], args->h0_stride[1], a->output,
+                 to + u);
+        } else {
+            dots_of_states(args, &rows, state_of(a, t, p, p->step, 0), a->padded_output, a->output,
+                           to + u);
+        }
     }
 }
 

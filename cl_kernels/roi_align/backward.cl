@@ -1,6 +1,6 @@
 /*
- * The gradient of RoI align (tenon/roi_align.h): a work-item computes up to ROI_CHANNELS channels of
- * args.each pixels of dx. It adds the contributions of the regions in their order.
+ * The gradient of RoI align (tenon/roi_align.h): a work-item computes up to ROI_CHANNELS channels
+ * of args.each pixels of dx. It adds the contributions of the regions in their order.
  *
  * Global size: at least {ceil(count / each)}.
  *
@@ -148,8 +148,8 @@ TENON_INLINE void add_maxima(acc_t *sum, __global const data_t *x, __global cons
 }
 
 TENON_KERNEL void roi_align_backward(__global const data_t *x, __global const data_t *dy,
-                                     __global const data_t *rois, __global const int *indices, __global data_t *dx,
-                                     const roi_backward_args all)
+                                     __global const data_t *rois, __global const int *indices,
+                                     __global data_t *dx, const roi_backward_args all)
 {
     const roi_args *args = &all.forward;
     const long blocks = (args->channels + ROI_CHANNELS - 1) / ROI_CHANNELS;

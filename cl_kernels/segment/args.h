@@ -33,6 +33,8 @@ typedef struct segment_args {
     tenon_i64 lanes;  /* columns of a chunk: COLUMNS, or 1 if they are not contiguous */
     tenon_i64 chunks; /* of the columns */
     tenon_i64 each;   /* segments, or rows of the gradient, per work-item */
+    tenon_i64 length; /* positions of a block */
+    tenon_i64 values_at, counts_at; /* results and numbers of rows of blocks in the workspace */
     tenon_i32 kind;
     tenon_i32 flags;
 } segment_args;

@@ -10,38 +10,7 @@
  *
  * TENON_INDEX, TENON_DTYPE, TENON_VW: see segment/segment.clh.
  */
-#include "segment/segment.clh"
-
-/* A segment with its positions [begin, end), and the factor of its rows. */
-typedef struct segment_part {
-    long segment, begin, end;
-    value_t factor;
-} segment_part;
-
-/* Returns the number of positions of a segment that are not skipped. */
-TENON_INLINE long rows_of(const segment_inputs *in, const segment_args *args, long begin, long end)
-{
-    long rows = 0;
-    if (!(args->flags & SEGMENT_HAS_INDICES)) {
-        return end - begin;
-    }
-    for (long p = begin; p < end; p++) {
-        rows += row_of(in, args, p) >= 0;
-    }
-    return rows;
-}
-
-TENON_FUNCTION void find_part(const segment_inputs *in, const segment_args *args, long position,
-                              segment_part *part)
-{
-    part->segment = segment_of(in, args, position);
-    part->begin = begin_of(in, args, part->segment);
-    part->end = begin_of(in, args, part->segment + 1);
-    part->factor = 1;
-    if (args->kind == SEGMENT_MEAN && part->begin < part->end) {
-        part->factor = (value_t)max(rows_of(in, args, part->begin, part->end), 1L);
-    }
-}
+#include "segment/part.clh"
 
 /* Returns the term of a position, which is not skipped; zeros if it is in no segment. */
 TENON_INLINE columns_t term_of(__global const stored_t *dy, const segment_inputs *in,

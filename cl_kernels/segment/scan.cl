@@ -15,16 +15,18 @@
 #include "scan/values.clh"
 
 #include "segment/args.h"
+#include "segment/type.clh"
 
 /* A row in the order of the scan. */
 typedef struct segment_line {
     __global const stored_t *x;
-    __global const int *segments;
+    __global const segment_t *segments;
     __global stored_t *y;
     long x_step, segments_step, y_step;
 } segment_line;
 
-#define SEGMENT_LINE __global const stored_t *x, __global const int *segments, __global stored_t *y
+#define SEGMENT_LINE                                                                               \
+    __global const stored_t *x, __global const segment_t *segments, __global stored_t *y
 
 TENON_INLINE segment_line segment_line_of(SEGMENT_LINE, const segment_scan_args *args, long row)
 {
@@ -115,9 +117,9 @@ TENON_KERNEL void segment_scan_rows(SEGMENT_LINE, const segment_scan_args args)
     }
 }
 
-TENON_KERNEL void segment_scan_totals(__global const stored_t *x, __global const int *segments,
-                                      __global value_t *totals, __global int *marks,
-                                      const segment_scan_args args)
+TENON_KERNEL void segment_scan_totals(__global const stored_t *x,
+                                      __global const segment_t *segments, __global value_t *totals,
+                                      __global int *marks, const segment_scan_args args)
 {
     const long id = (long)get_global_id(0);
     if (id >= args.axis.rows * args.pieces) {

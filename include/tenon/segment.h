@@ -73,12 +73,11 @@ TENON_API void tenon_segment_params_default(tenon_segment_params *params, uint32
  *  @param weights   of x's type and rank 1: a factor for each position, for floating-point sums and
  *                   means (which are divided by the number of rows, not by the sum of the weights);
  *                   may be NULL
- *  @param segments  i32, rank 1: the first position of each segment and the end of the last one,
- *                   ascending, one more than y has rows. With TENON_SEGMENT_IDS instead the segment
- *                   of each position, ascending. NULL: segments of equal length; the number of
- *                   positions must be a multiple of the rows of y. Offsets are limited to the
- *                   positions that exist. If they, or the numbers, are not ascending, the segments
- *                   are unspecified, but nothing outside the tensors is accessed
+ *  @param segments  i32 or i64, rank 1: the first position of each segment and the end of the last
+ * one, ascending, one more than y has rows. With TENON_SEGMENT_IDS instead the segment of each
+ * position, ascending. NULL: segments of equal length; the number of positions must be a multiple
+ * of the rows of y. Offsets are limited to the positions that exist. If they, or the numbers, are
+ * not ascending, the segments are unspecified, but nothing outside the tensors is accessed
  *  @param y         of x's type, and of x's shape except for dimension 0, the number of segments.
  *                   Must not overlap the inputs, and its own elements must not overlap
  *  @param sync    may be NULL
@@ -111,7 +110,7 @@ TENON_CALL tenon_status tenon_segment_reduce_plan(
  * With a workspace of a row for each position, and that of tenon_gather_backward, the time is about
  * that of reading dy and writing dx. Without workspace, every row of dx scans all indices.
  *
- * The gradient with respect to weight p is the dot product of x[i[p]] and dy[s].
+ * tenon_segment_reduce_backward_weights computes the gradient of the weights.
  *  @param params    those of the forward call, except for `solver`; the kind must be sum or mean
  *  @param dy        the gradient with respect to y: f64, f32, f16 or bf16, of y's shape, any
  * strides, including 0
@@ -138,6 +137,39 @@ TENON_CALL tenon_status tenon_segment_reduce_backward_plan(
     tenon_context *context, const tenon_segment_params *params, const tenon_tensor *dy,
     const tenon_tensor *indices, const tenon_tensor *weights, const tenon_tensor *segments,
     const tenon_tensor *dx, tenon_plan **plan);
+
+/** Computes the gradient of a sum or mean with respect to the weights: dweights[p] is the scalar
+ * product of x[i[p]] and dy[s], where s is the segment of position p; for a mean divided by the
+ * number of its rows. It is 0 for a position that is skipped or in no segment. The weights
+ * themselves are not needed. Products are added in f32, or f64 for f64, in an order that depends on
+ * the shapes, strides and types only.
+ *  @param params    those of the forward call, except for `solver`; the kind must be sum or mean
+ *  @param x         that of the forward call: f64, f32, f16 or bf16
+ *  @param dy        the gradient with respect to y, of x's type and y's shape; any strides,
+ * including
+ *                   0
+ *  @param indices   those of the forward call, or NULL
+ *  @param segments  those of the forward call, or NULL
+ *  @param dweights  of x's type and rank 1, with an element for each position; must not overlap the
+ *                   inputs, and its own elements must not overlap
+ *  @param sync    may be NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_segment_reduce_backward_weights(
+    tenon_stream *stream, const tenon_segment_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *segments,
+    const tenon_tensor *dweights, const tenon_sync *sync);
+
+/** Makes a plan of tenon_segment_reduce_backward_weights with operands x, dy, indices, segments,
+ * dweights. The tensors need no memory; memory that they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_segment_reduce_backward_weights_plan(
+    tenon_context *context, const tenon_segment_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *segments,
+    const tenon_tensor *dweights, tenon_plan **plan);
 
 #define TENON_SEGMENT_SCAN_EXCLUSIVE                                                               \
     1u /**< flag: y[i] combines the elements before i of its segment, without i itself */
@@ -182,7 +214,7 @@ TENON_API void tenon_segment_scan_params_default(tenon_segment_scan_params *para
  *  @param params    NULL means the defaults
  *  @param x         f64, f32, f16, bf16, i32, u32 or i64, rank at least 1, any strides, including
  *                   broadcast dimensions (stride 0)
- *  @param segments  i32, any values and strides; its shape broadcasts to that of x
+ *  @param segments  i32 or i64, any values and strides; its shape broadcasts to that of x
  *  @param y         of x's type and shape; may be exactly x (same memory, offset and strides), must
  *                   not overlap the inputs otherwise, and its own elements must not overlap
  *  @param sync    may be NULL

@@ -154,6 +154,30 @@ POSITIONS = {"_attention": {"arange"}, "_control": {"stack"}, "_functions": {"ar
 MATCHED = {"_fusion": {"allclose", "sqrt", "pi"}}  # constants of the model are compared, not computed with
 
 
+class Sorting(unittest.TestCase):
+    def test_unique(self):
+        """Every type, the elements or the entries of an axis, sorted or by the first index."""
+        random = np.random.default_rng(5)
+        for dtype in ("f4", "f8", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "?"):
+            for axis, order in ((None, 1), (None, 0), (0, 1), (1, 0)):
+                x = random.integers(0, 3, (5, 7)).astype(dtype)
+                y, first, inverse, counts = np.unique(x, True, True, True, axis)
+                if not order:
+                    by_first = np.argsort(first)
+                    y = y[by_first] if axis is None else np.take(y, by_first, axis)
+                    inverse = np.argsort(by_first)[inverse]
+                    first, counts = first[by_first], counts[by_first]
+                node = helper.make_node("Unique", ["x"], ["y", "f", "i", "c"], sorted=order,
+                                        **({} if axis is None else {"axis": axis}))
+                for found, expected in zip(run(node, x), (y, first, inverse.ravel(), counts)):
+                    np.testing.assert_array_equal(found, expected, f"{dtype} {axis} {order}")
+
+    def test_unique_of_no_elements(self):
+        node = helper.make_node("Unique", ["x"], ["y", "f", "i", "c"])
+        for found, dtype in zip(run(node, np.zeros((0, 3), "f4")), ("f4", "i8", "i8", "i8")):
+            self.assertEqual((found.shape, found.dtype), ((0,), np.dtype(dtype)))
+
+
 class Numpy(unittest.TestCase):
     def test_it_computes_only_shapes(self):
         for path in sorted(Path(tenon.onnx.__file__).parent.glob("_*.py")):

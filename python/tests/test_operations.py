@@ -429,6 +429,12 @@ class Shapes(unittest.TestCase):
                                                     names.index(output), ffi.new("tenon_tensor *"))
                     self.assertEqual(status == lib.TENON_ERROR_UNSUPPORTED, "=" in marks)
 
+    def test_gradient_of_weights_of_segments(self):
+        x, dy = integers(82, 5, 3), integers(83, 2, 3)
+        rows, ends = np.array([4, 0, 9, 2], "i8"), np.array([0, 1, 4], "i8")
+        found = tenon.segment_reduce_backward_weights(x, dy, indices=rows, segments=ends)
+        np.testing.assert_array_equal(found, [x[4] @ dy[0], x[0] @ dy[1], 0, x[2] @ dy[1]])
+
     def test_sampled_image(self):
         x = integers(80, 1, 2, 3, 3)
         corners = np.array([[[[-1, -1], [1, -1]], [[-1, 1], [1, 1]]]], "f4")

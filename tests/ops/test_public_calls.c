@@ -80,6 +80,7 @@
     X(histogram, histogram, V4)                                                                    \
     X(segment_reduce, segment_reduce, V5)                                                          \
     X(segment_reduce_backward, segment_reduce_backward, V5)                                        \
+    X(segment_reduce_backward_weights, segment_reduce_backward_weights, V5)                        \
     X(segment_scan, segment_scan, V3)                                                              \
     X(rnn, rnn_forward, V14)                                                                       \
     X(rnn_backward_data, rnn_backward_data, V16)                                                   \

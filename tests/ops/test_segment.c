@@ -18,8 +18,8 @@ typedef struct segment_case {
     uint32_t kind;
     segment_form form;
     bool indices, weights;
-    tenon_dtype index_type;
-    int64_t segments, rows, positions; /* positions are used with indices */
+    tenon_dtype index_type, segment_type; /* of segments: 0 means i32 */
+    int64_t segments, rows, positions;    /* positions are used with indices */
     uint32_t rank;
     int64_t columns[TENON_MAX_RANK]; /* from dimension 1 on */
     test_layout layout[SEGMENT_OPERANDS];
@@ -51,7 +51,26 @@ static void begin(test_fixture *f, const segment_case *p, tenon_dtype dtype, boo
         f->c.views[SEGMENT_WEIGHTS] = test_view(dtype, p->layout[2], p->gap, 1, positions, 3);
     if (p->form != BY_LENGTH)
         f->c.views[SEGMENT_SEGMENTS] =
-            test_view(TENON_DTYPE_I32, p->layout[3], p->gap, 1, list, p->offset);
+            test_view(p->segment_type != 0 ? p->segment_type : TENON_DTYPE_I32, p->layout[3],
+                      p->gap, 1, list, p->offset);
+}
+
+/* The gradient of the weights, of the same case. */
+static void begin_weights(test_fixture *f, const segment_case *p, tenon_dtype dtype)
+{
+    begin(f, p, dtype, false);
+    const tn_case forward = f->c;
+    const tenon_tensor *indices = &forward.views[SEGMENT_INDICES];
+    const int64_t positions[] = {p->indices ? indices->shape[0] : p->rows};
+    test_begin(f, &tn_operation_segment_reduce_backward_weights);
+    f->c.params = forward.params;
+    f->c.views[SEGMENT_WEIGHTS_X] = forward.views[SEGMENT_X];
+    f->c.views[SEGMENT_WEIGHTS_DY] = forward.views[SEGMENT_Y];
+    if (p->indices)
+        f->c.views[SEGMENT_WEIGHTS_INDICES] = *indices;
+    if (p->form != BY_LENGTH)
+        f->c.views[SEGMENT_WEIGHTS_SEGMENTS] = forward.views[SEGMENT_SEGMENTS];
+    f->c.views[SEGMENT_DWEIGHTS] = test_view(dtype, p->layout[2], p->gap, 1, positions, 3);
 }
 
 static void check(const segment_case *p, tenon_dtype dtype, bool is_backward, test_random *random,
@@ -69,6 +88,7 @@ static segment_case draw(test_random *random, tenon_dtype dtype, bool is_backwar
                       .form = (segment_form)test_between(random, 0, SEGMENT_FORMS - 1),
                       .indices = test_one_in(random, 2),
                       .index_type = test_one_in(random, 3) ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                      .segment_type = test_one_in(random, 3) ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
                       .segments = test_between(random, test_one_in(random, 20) ? 0 : 1, 30),
                       .rank = (uint32_t)test_between(random, 1, 4),
                       .gap = test_one_in(random, 2),
@@ -111,6 +131,58 @@ TEST(random_gradients)
         const segment_case p = draw(&random, test_float_type((uint32_t)n), true);
         check(&p, test_float_type((uint32_t)n), true, &random,
               test_one_in(&random, 2) ? TEST_ALL : TEST_ONCE);
+    }
+}
+
+TEST(random_gradients_of_weights)
+{
+    test_random random = test_random_for(889);
+    for (int n = test_problems(60); n > 0; n--) {
+        segment_case p = draw(&random, test_float_type((uint32_t)n), true);
+        test_fixture f;
+        p.weights = false;
+        if (p.rank > 1 && n % 15 == 0)
+            p.columns[1] = 0;
+        begin_weights(&f, &p, test_float_type((uint32_t)n));
+        test_run_fixture(&f, TEST_BOUND, test_one_in(&random, 2) ? TEST_ALL : TEST_ONCE, &random);
+    }
+}
+
+/* Positions that solver blocks divides: a segment with most of them among small and empty ones,
+ * segments that end where a block does, and equal lengths. */
+TEST(giant_segments)
+{
+    enum { POSITIONS = 3 * 16384 + 41, SEGMENTS = 7 };
+    static const int64_t ends[][SEGMENTS + 1] = {
+        {0, 5, 5, 16384, POSITIONS - 3, POSITIONS - 2, POSITIONS, POSITIONS},
+        {0, 16384, 32768, 32769, 49152, POSITIONS, POSITIONS, POSITIONS},
+        {3, 3, 2051, 4099, 40000, 40000, 49000, POSITIONS - 9},
+        {0, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS}};
+    test_random random = test_random_for(888);
+    for (int n = 0; n < 12; n++) {
+        const segment_case p = {.kind = (uint32_t)n % 5,
+                                .form = n % 3 == 0   ? BY_OFFSET
+                                        : n % 3 == 1 ? BY_ID
+                                                     : BY_LENGTH,
+                                .segment_type = n % 2 == 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                                .segments = n % 3 == 2 ? (n == 11 ? 1 : 41) : SEGMENTS,
+                                .rows = n % 3 == 2 ? 41 * 1237 : POSITIONS,
+                                .rank = 2,
+                                .columns = {0, n % 2 == 0 ? 1 : 3},
+                                .gap = n % 4 == 1};
+        const int64_t *end = ends[n / 3];
+        test_fixture f;
+        begin(&f, &p, n < 6 ? TENON_DTYPE_F32 : test_float_type((uint32_t)n), false);
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        for (int64_t i = 0; p.form == BY_OFFSET && i <= SEGMENTS; i++)
+            test_set(test_operand(&f, SEGMENT_SEGMENTS), i, (double)end[i]);
+        for (int64_t i = 0, s = -1; p.form == BY_ID && i < POSITIONS; i++) {
+            while (s < SEGMENTS && i >= end[s + 1])
+                s++;
+            test_set(test_operand(&f, SEGMENT_SEGMENTS), i, (double)s);
+        }
+        test_finish(&f, TEST_ALL);
     }
 }
 
@@ -190,6 +262,10 @@ TEST(gradient)
         begin(&dx, &p, TENON_DTYPE_F64, true);
         test_fill_gradients(&y, &dx, &random);
         test_check_gradients(&y, &dx, 1e-7, 1e-6);
+        begin(&y, &p, TENON_DTYPE_F64, false);
+        begin_weights(&dx, &p, TENON_DTYPE_F64);
+        test_fill_gradients(&y, &dx, &random);
+        test_check_gradients(&y, &dx, 1e-7, 1e-6);
     }
 }
 
@@ -229,14 +305,28 @@ TEST(bad_input)
         {.line = "segment_reduce x=u8:4x5 y=u8:2x5",
          .text = "x: type",
          .status = TENON_ERROR_UNSUPPORTED},
-        {.line = "segment_reduce x=f32:4x5 segments=i64:3 y=f32:2x5",
-         .text = "segments: type is i64",
+        {.line = "segment_reduce x=f32:4x5 segments=i16:3 y=f32:2x5",
+         .text = "segments: type is i16",
          .status = TENON_ERROR_UNSUPPORTED},
         {.line = "segment_reduce_backward dy=f32:2x5 segments=i32:3 dx=f32:4x5 kind=max",
          .text = "kind is max",
          .status = TENON_ERROR_UNSUPPORTED},
         {.line = "segment_reduce_backward dy=f32:2x5 segments=i32:3 dx=f32:4x6",
          .text = "dy: shape is 2x5"},
+        {.line = "segment_reduce_backward_weights x=f32:4x5 dy=f32:2x5 segments=i32:3 "
+                 "dweights=f32:3",
+         .text = "dweights: size is 3, must be 4"},
+        {.line = "segment_reduce_backward_weights x=f32:4x5 dy=f32:2x5 dweights=f32:4 kind=min",
+         .text = "kind is min",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce_backward_weights x=f32:4x5 dy=f32:2x4 dweights=f32:4",
+         .text = "dy: shape is 2x4"},
+        {.line = "segment_reduce_backward_weights x=f32:4x5 dy=f32:2x5 dweights=f16:4",
+         .text = "dweights is f16",
+         .status = TENON_ERROR_UNSUPPORTED},
+        {.line = "segment_reduce/blocks x=f32:100x5 y=f32:2x5",
+         .text = "not more than a block",
+         .status = TENON_ERROR_UNSUPPORTED},
         {.line = "segment_reduce_backward/sorted dy=f32:2x5 segments=i32:3 dx=f32:4x5",
          .text = "no indices",
          .status = TENON_ERROR_UNSUPPORTED}};

@@ -105,11 +105,35 @@ def _order(p: Program, rows: Tensor) -> Tensor:
     return order
 
 
+def _by_first(p: Program, first: Tensor, counts: Tensor) -> Any:
+    """Returns first indices in ascending order, the counts in that order, and the new place of each entry."""
+    by_first, rank, place_of = (p.empty(first.shape, "i32", [first]) for _ in range(3))
+    p.op("sort", x=first, y=by_first, indices=rank)
+    p.op("scatter", updates=p.upload(np.arange(first.size, dtype="i4")), indices=rank, y=place_of, mode="elements")
+    return by_first, p.op("gather_forward", x=counts, indices=rank, axis=0), place_of
+
+
+def _unique_elements(p: Program, x: Tensor, is_sorted: bool) -> Any:
+    """Returns the different elements, their first indices, the entry of each element of x, and the counts."""
+    flat = p.reshape(x, (x.size,))
+    given = {name: p.empty(flat.shape, "i32", [x]) for name in ("first", "inverse", "counts")}
+    y = p.empty(flat.shape, x.dtype, [x])
+    size = int(p.host(p.op("unique", x=flat, y=y, **given)[-1]).reshape(()))
+    y, first, counts = (t.slice(0, 0, size) for t in (y, given["first"], given["counts"]))
+    if is_sorted or size == 0:
+        return y, first, given["inverse"], counts
+    first, counts, place_of = _by_first(p, first, counts)
+    return (p.op("gather_forward", x=flat, indices=first, axis=0), first,
+            p.op("gather_forward", x=place_of, indices=given["inverse"], axis=0), counts)
+
+
 def unique(p: Program, x: Tensor, *, axis: Optional[int] = None, sorted: int = 1) -> Any:
     """Returns the different entries, the first index of each, the entry of each element, and their counts."""
-    place = 0 if axis is None else axis % x.ndim
-    moved = x if axis is None else x.permute([place, *(d for d in range(x.ndim) if d != place)])
-    rows = p.reshape(moved, (x.size, 1) if axis is None else (x.shape[place], x.size // x.shape[place]))
+    if axis is None:
+        return tuple(v if i == 0 else p.cast(v, "i64") for i, v in enumerate(_unique_elements(p, x, bool(sorted))))
+    place = axis % x.ndim
+    rows = p.reshape(x.permute([place, *(d for d in range(x.ndim) if d != place)]),
+                     (x.shape[place], x.size // x.shape[place]))
     count, order = rows.shape[0], _order(p, rows)
     mask = _starts(p, p.op("gather_forward", x=rows, indices=order, axis=0))
     begin = selected(p, mask)  # in the sorted order
@@ -118,16 +142,12 @@ def unique(p: Program, x: Tensor, *, axis: Optional[int] = None, sorted: int = 1
     group = p.op("elementwise", a=group, b=p.full((), 1, "i32"), kind="subtract")
     end = p.concat([begin.slice(0, 1, begin.size - 1), p.full((1,), count, "i32")], 0)
     counts = p.op("elementwise", a=end, b=begin, kind="subtract")
-    if not sorted:  # by the first index
-        by_first, rank = p.empty(first.shape, "i32", [first]), p.empty(first.shape, "i32", [first])
-        p.op("sort", x=first, y=by_first, indices=rank)
-        counts = p.op("gather_forward", x=counts, indices=rank, axis=0)
-        place_of = p.empty(first.shape, "i32", [first])
-        p.op("scatter", updates=p.upload(np.arange(first.size, dtype="i4")), indices=rank, y=place_of, mode="elements")
-        group, first = p.op("gather_forward", x=place_of, indices=group, axis=0), by_first
+    if not sorted:
+        first, counts, place_of = _by_first(p, first, counts)
+        group = p.op("gather_forward", x=place_of, indices=group, axis=0)
     inverse = p.empty((count,), "i32", [x])
     p.op("scatter", updates=group, indices=order, y=inverse, mode="elements")
-    y = p.op("gather_forward", x=p.reshape(x, (x.size,)) if axis is None else x, indices=first, axis=place)
+    y = p.op("gather_forward", x=x, indices=first, axis=place)
     return (y, *(p.cast(v, "i64") for v in (first, inverse, counts)))
 
 

@@ -178,7 +178,7 @@ OPERATORS: Dict[str, Operator] = {
     "Hardmax": Operator(o.hardmax),
     "NonZero": Operator(o.nonzero, FLOATS | BYTES | TRUTHS | {"i32"}),
     "TopK": Operator(o.top_k, FLOATS | INTEGERS, host=(1,)),
-    "Unique": Operator(o.unique, FLOATS | BYTES | {"i32"}),
+    "Unique": Operator(o.unique, EVERY),
     # Products and convolutions
     "Col2Im": Operator(m.col2im, host=(1, 2)),
     "Conv": Operator(m.conv),

@@ -14,6 +14,10 @@
 #define DOT_PRODUCTS 0.6
 #define LANE_SUMS    6.0
 #define ROWS_REACH   0.55
+/* Vector elements that take as long as widening one of 16 bits (a guess), and the sequences that
+ * share it, at least. */
+#define WIDENING    2.0
+#define LEAST_BLOCK 2
 
 /* Returns true if the last of three dimensions is contiguous; strides of dimensions of size 1 are
  * 0. */
@@ -45,8 +49,6 @@ static const char *unsupported(const tenon_context *context, const rnn_problem *
     const rnn_sizes *s = &p->size;
     if (!context->device.is_cpu)
         return "the device is not a CPU";
-    if (tenon_dtype_size((tenon_dtype)p->dtype) == 2)
-        return "the type has 16 bits";
     if (p->cell == RNN_CELL_GRU)
         return "the GRU resets before the product";
     if ((p->flags & (RNN_HAS_PEEPHOLE | RNN_HAS_PROJECTION | RNN_HAS_RESERVE)) != 0)
@@ -75,6 +77,8 @@ static const char *direct_configure(tenon_context *context, const tn_problem *pr
     const double weights =
         rows * ((double)s->steps * (double)s->inputs + products * (double)s->output);
     const double dots = rows * ((double)s->steps + products) * (double)s->batch;
+    const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                 blocks = (double)tn_ceil_div(s->batch, LEAST_BLOCK);
     if (rows * (double)s->batch > 1e17)
         return "the workspace is too large";
     lay_out(context, p, l);
@@ -86,8 +90,9 @@ static const char *direct_configure(tenon_context *context, const tn_problem *pr
                           .rate = tn_sum_rate(p->dtype),
                           .multiply_adds = weights * (double)s->batch,
                           .efficiency = DOT_PRODUCTS,
+                          .vector_elements = size == 2 ? WIDENING * weights * blocks : 0,
                           .single_elements = LANE_SUMS * dots,
-                          .bytes = weights * (double)tn_acc_size(p->dtype),
+                          .bytes = weights * size,
                           .reach = ROWS_REACH};
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u -DTENON_VW=%u", p->dtype,
@@ -139,6 +144,7 @@ static tenon_status direct_launch(const char *caller, tn_recording *recording,
     enum { COUNT = sizeof operands / sizeof *operands };
     const rnn_problem *p = (const rnn_problem *)problem;
     const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     tn_patch patches[COUNT + 1];
     rnn_direct_args args;
     direct_arguments(p, l, &args);
@@ -155,8 +161,9 @@ static tenon_status direct_launch(const char *caller, tn_recording *recording,
         const uint16_t operand = operands[i].operand;
         launch.operands[i] = operand;
         patches[i] = (tn_patch){TN_PATCH_OFFSET, operand, operands[i].offset,
-                                operand == RNN_LENGTHS ? (uint32_t)sizeof(int32_t)
-                                                       : (uint32_t)tn_acc_size(p->dtype)};
+                                operand == RNN_LENGTHS    ? (uint32_t)sizeof(int32_t)
+                                : operand == TN_WORKSPACE ? (uint32_t)tn_acc_size(p->dtype)
+                                                          : size};
     }
     patches[COUNT] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), RNN_SCALAR_CLIP,
                                 offsetof(rnn_direct_args, layer.clip), 1};
@@ -170,8 +177,8 @@ static tenon_status direct_launch(const char *caller, tn_recording *recording,
 const tn_solver tn_rnn_direct = {
     .name = "direct",
     .serves =
-        "on CPUs, f32 and f64, without peepholes, projection and reserve, and no GRU that resets "
-        "before the product; rows of x, w, r and h0 are contiguous; for few steps",
+        "on CPUs, without peepholes, projection and reserve, and no GRU that resets before the "
+        "product; rows of x, w, r and h0 are contiguous; for few steps",
     .needs = "workspace for a step",
     .configure = direct_configure,
     .launch = direct_launch};

@@ -5,6 +5,7 @@
 #include "ops/segment/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put(const tenon_tensor *list, int64_t i, double value)
 {
@@ -67,6 +68,16 @@ void tn_segment_reduce_backward_fill_valid(const void *params, const tenon_tenso
     fill_lists(params, v, v[SEGMENT_DX]->shape[0], v[SEGMENT_DY]->shape[0], seed);
 }
 
+void tn_segment_reduce_backward_weights_fill_valid(const void *params, const tenon_tensor *const *v,
+                                                   uint64_t *seed)
+{
+    const tenon_tensor *lists[SEGMENT_OPERANDS] = {[SEGMENT_INDICES] = v[SEGMENT_WEIGHTS_INDICES],
+                                                   [SEGMENT_SEGMENTS] =
+                                                       v[SEGMENT_WEIGHTS_SEGMENTS]};
+    fill_lists(params, lists, v[SEGMENT_WEIGHTS_X]->shape[0], v[SEGMENT_WEIGHTS_DY]->shape[0],
+               seed);
+}
+
 /* Segments are runs of a few numbers, with about eight elements each. */
 void tn_segment_scan_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
@@ -84,15 +95,15 @@ void tn_segment_scan_fill_valid(const void *given, const tenon_tensor *const *v,
 
 /* Begins a case with the lists and the type of a problem; sets the number of positions and of
  * segments. Columns end within a vector, or are a single one. */
-static void begin_segments(const tn_operation *operation, const segment_problem *p, uint32_t number,
-                           bool is_backward, tn_case *c)
+static void begin_segments(const tn_operation *operation, const segment_problem *p,
+                           const tn_choice *choice, uint32_t number, bool is_backward, tn_case *c)
 {
     tenon_segment_params *params = (tenon_segment_params *)c->params.bytes;
     const bool gaps = number == 1;
-    const int64_t count = number == 2 ? 3 : 40;
-    const int64_t rows = p->flags & SEGMENT_HAS_INDICES ? 23 : 120 * count;
+    const int64_t count = number == 2 ? 3 : 40, each = tn_awkward_size(choice, 0, "each", 120);
+    const int64_t rows = p->flags & SEGMENT_HAS_INDICES ? 23 : each * count;
     const int64_t columns = number == 2 ? 1 : 21;
-    const int64_t positions = 120 * count, list[] = {positions};
+    const int64_t positions = each * count, list[] = {positions};
     const int64_t segments[] = {p->flags & SEGMENT_HAS_IDS ? positions : count + 1};
     const int64_t x[] = {rows, columns}, y[] = {count, columns};
     const tenon_dtype dtype = (tenon_dtype)p->dtype;
@@ -106,20 +117,20 @@ static void begin_segments(const tn_operation *operation, const segment_problem 
     if (p->flags & SEGMENT_HAS_WEIGHTS)
         c->views[SEGMENT_WEIGHTS] = tn_awkward_view(dtype, 1, list, gaps);
     if (p->flags & (SEGMENT_HAS_IDS | SEGMENT_HAS_OFFSETS))
-        c->views[SEGMENT_SEGMENTS] = tn_awkward_view(TENON_DTYPE_I32, 1, segments, gaps);
+        c->views[SEGMENT_SEGMENTS] =
+            tn_awkward_view((tenon_dtype)p->segment_type, 1, segments, gaps);
 }
 
 bool tn_segment_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                                tn_case *c)
 {
-    (void)choice;
     if (number == 3)
         return false;
-    begin_segments(&tn_operation_segment_reduce, (const segment_problem *)problem, number, false,
-                   c);
+    begin_segments(&tn_operation_segment_reduce, (const segment_problem *)problem, choice, number,
+                   false, c);
     if (number == 2) { /* segments of more than one block */
         const bool lists = c->views[SEGMENT_INDICES].dtype != 0;
-        const int64_t positions = 3 * (SCAN_BLOCK + 37);
+        const int64_t positions = 3 * tn_awkward_size(choice, 0, "size", SCAN_BLOCK + 37);
         for (uint32_t v = lists ? SEGMENT_INDICES : SEGMENT_X; v <= SEGMENT_SEGMENTS; v++)
             if (c->views[v].dtype != 0 &&
                 (v != SEGMENT_SEGMENTS ||
@@ -132,11 +143,28 @@ bool tn_segment_reduce_awkward(const tn_problem *problem, const tn_choice *choic
 bool tn_segment_reduce_backward_awkward(const tn_problem *problem, const tn_choice *choice,
                                         uint32_t number, tn_case *c)
 {
-    (void)choice;
     if (number == 3)
         return false;
-    begin_segments(&tn_operation_segment_reduce_backward, (const segment_problem *)problem, number,
-                   true, c);
+    begin_segments(&tn_operation_segment_reduce_backward, (const segment_problem *)problem, choice,
+                   number, true, c);
+    return true;
+}
+
+bool tn_segment_reduce_backward_weights_awkward(const tn_problem *problem, const tn_choice *choice,
+                                                uint32_t number, tn_case *c)
+{
+    tenon_tensor v[SEGMENT_OPERANDS];
+    if (number == 3)
+        return false;
+    begin_segments(&tn_operation_segment_reduce_backward_weights, (const segment_problem *)problem,
+                   choice, number, false, c);
+    memcpy(v, c->views, sizeof v);
+    const bool has_indices = v[SEGMENT_INDICES].dtype != TENON_DTYPE_INVALID;
+    const int64_t positions = has_indices ? v[SEGMENT_INDICES].shape[0] : v[SEGMENT_X].shape[0];
+    c->views[SEGMENT_WEIGHTS_DY] = v[SEGMENT_Y];
+    c->views[SEGMENT_WEIGHTS_INDICES] = v[SEGMENT_INDICES];
+    c->views[SEGMENT_WEIGHTS_SEGMENTS] = v[SEGMENT_SEGMENTS];
+    c->views[SEGMENT_DWEIGHTS] = tn_awkward_view(v[SEGMENT_X].dtype, 1, &positions, number == 1);
     return true;
 }
 
@@ -157,7 +185,7 @@ bool tn_segment_scan_awkward(const tn_problem *problem, const tn_choice *choice,
     params->axis = number == 0 ? 1 : 0;
     for (uint32_t v = 0; v < SEGMENT_SCAN_OPERANDS; v++)
         c->views[v] =
-            tn_awkward_view(v == SEGMENT_SCAN_SEGMENTS ? TENON_DTYPE_I32 : (tenon_dtype)p->dtype, 2,
-                            shape, number == 1);
+            tn_awkward_view((tenon_dtype)(v == SEGMENT_SCAN_SEGMENTS ? p->segment_type : p->dtype),
+                            2, shape, number == 1);
     return true;
 }

@@ -23,7 +23,7 @@ static void add_work(tenon_context *context, const segment_problem *p, double re
                           .vector_elements = 3 * elements,
                           .bytes = 2 * elements * size};
     tn_choice_add(context, choice, &work);
-    tn_segment_options(context, p->dtype, p->index_type, true, choice);
+    tn_segment_options(context, p->dtype, p->index_type, p->segment_type, true, choice);
 }
 
 static const char *configure_rows(tenon_context *context, const tn_problem *problem,

@@ -9,7 +9,6 @@
 #define CPU_CHUNK 8192
 /* Lanes of a chunk on a CPU: TENON_VW of the kernels. */
 #define CPU_LANES 8
-#define GPU_GROUP 64
 
 int64_t tn_segment_columns(const segment_problem *p)
 {
@@ -55,16 +54,31 @@ segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *
     return args;
 }
 
+void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, tn_launch *launch,
+                      tn_patch *patches)
+{
+    const uint32_t present[] = {SEGMENT_HAS_INDICES, SEGMENT_HAS_WEIGHTS,
+                                SEGMENT_HAS_OFFSETS | SEGMENT_HAS_IDS};
+    const tenon_dtype types[] = {(tenon_dtype)p->index_type, (tenon_dtype)p->dtype,
+                                 (tenon_dtype)p->segment_type};
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t v = SEGMENT_INDICES + i;
+        const bool has = (p->flags & present[i]) != 0;
+        launch->operands[first + i] = has ? (uint16_t)v : from;
+        if (has)
+            patches[launch->patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, (uint16_t)v,
+                           (uint16_t)(offsetof(segment_args, offset) + v * sizeof(tenon_i64)),
+                           (uint32_t)tenon_dtype_size(types[i])};
+    }
+}
+
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
                                segment_args *args, const segment_layout *l, uint16_t from,
                                uint16_t to, bool is_backward, const char *kernel)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const uint32_t present[] = {SEGMENT_HAS_INDICES, SEGMENT_HAS_WEIGHTS,
-                                SEGMENT_HAS_OFFSETS | SEGMENT_HAS_IDS};
-    const uint32_t sizes[] = {(uint32_t)tenon_dtype_size((tenon_dtype)p->index_type), size,
-                              sizeof(int32_t)};
     /* The kernels number offsets by rows and results, in either direction. */
     const uint32_t first = is_backward ? SEGMENT_Y : SEGMENT_X,
                    last = is_backward ? SEGMENT_X : SEGMENT_Y;
@@ -82,14 +96,7 @@ tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                         .args_size = sizeof *args,
                         .patches = patches,
                         .patch_count = 2};
-    for (uint32_t v = SEGMENT_INDICES; v <= SEGMENT_SEGMENTS; v++) {
-        if ((p->flags & present[v - SEGMENT_INDICES]) == 0)
-            continue;
-        launch.operands[v] = (uint16_t)v;
-        patches[launch.patch_count++] =
-            (tn_patch){TN_PATCH_OFFSET, (uint16_t)v, (uint16_t)(offsets + v * sizeof(tenon_i64)),
-                       sizes[v - SEGMENT_INDICES]};
-    }
+    tn_segment_lists(p, from, SEGMENT_INDICES, &launch, patches);
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(l->items, (int64_t)launch.local[0]);
     return tn_record(caller, recording, &launch);

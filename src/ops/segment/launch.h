@@ -4,11 +4,15 @@
 
 #include "ops/segment/internal.h"
 
+/* Work-items of a GPU's work-group. */
+#define GPU_GROUP 64
+
 /* The division of a launch: lanes and chunks of the columns; segments or rows per work-item, and
  * the number of work-items. */
 typedef struct segment_layout {
     int64_t lanes, chunks, each, items;
-    int64_t expanded; /* bytes of the workspace for a row of each position */
+    int64_t expanded;                /* bytes of the workspace for a row of each position */
+    int64_t length, windows, values; /* positions of a block, and bytes of the blocks' results */
 } segment_layout;
 
 /* Returns the number of columns. */
@@ -21,9 +25,14 @@ void tn_segment_lay_out(const tenon_context *context, const segment_problem *p, 
 /* Returns the arguments that follow from the problem and the layout. */
 segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *l);
 
+/* Completes the patches and operands of a launch: `from` has the place `first`, and the lists of
+ * the call the next ones. A list that the call does not have is replaced by `from`, because a
+ * kernel argument must be valid memory. */
+void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, tn_launch *launch,
+                      tn_patch *patches);
+
 /* Records a launch, whose source, kernel and memory operands are set: `from`, the lists and `to`.
- * x, or dx in the backward pass, is the tensor with the rows. A list that the call does not have is
- * replaced by `from`, because a kernel argument must be valid memory. */
+ * x, or dx in the backward pass, is the tensor with the rows. */
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
                                segment_args *args, const segment_layout *l, uint16_t from,

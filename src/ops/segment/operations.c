@@ -58,6 +58,23 @@ TENON_API tenon_status tenon_segment_reduce_backward_plan(
     return TN_PLAN(tn_operation_segment_reduce_backward, dy, indices, weights, segments, dx);
 }
 
+TENON_API tenon_status tenon_segment_reduce_backward_weights(
+    tenon_stream *stream, const tenon_segment_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *segments,
+    const tenon_tensor *dweights, const tenon_sync *sync)
+{
+    return TN_RUN(tn_operation_segment_reduce_backward_weights, x, dy, indices, segments, dweights);
+}
+
+TENON_API tenon_status tenon_segment_reduce_backward_weights_plan(
+    tenon_context *context, const tenon_segment_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *segments,
+    const tenon_tensor *dweights, tenon_plan **plan)
+{
+    return TN_PLAN(tn_operation_segment_reduce_backward_weights, x, dy, indices, segments,
+                   dweights);
+}
+
 static const tenon_segment_scan_params segment_scan_defaults = TENON_SEGMENT_SCAN_PARAMS_INIT;
 
 TENON_API void tenon_segment_scan_params_default(tenon_segment_scan_params *params, uint32_t size)
@@ -94,6 +111,15 @@ static const char *const backward_examples[] = {
     "segment_reduce_backward dy=T:5x7 indices=i32:21 weights=T:21 segments=i32:6 dx=T:9x7",
     "segment_reduce_backward dy=T:300x64 indices=i64:3000 segments=i32:301 dx=T:1000x64 kind=mean",
     "segment_reduce_backward dy=T:70x5 segments=i32:4001 dx=T:4001x5 flags=1",
+    NULL,
+};
+
+static const char *const weights_examples[] = {
+    "segment_reduce_backward_weights x=T:9x7 dy=T:5x7 indices=i32:21 segments=i32:6 dweights=T:21",
+    "segment_reduce_backward_weights x=T:1000x64 dy=T:300x64 indices=i64:3000 segments=i64:301 "
+    "dweights=T:3000 kind=mean",
+    "segment_reduce_backward_weights x=T:4001x5 dy=T:70x5 segments=i32:4001 dweights=T:4001 "
+    "flags=1",
     NULL,
 };
 
@@ -159,6 +185,38 @@ const tn_operation tn_operation_segment_reduce_backward = {
     .fill_valid = tn_segment_reduce_backward_fill_valid,
     .is_measurable = true,
     .examples = backward_examples,
+    .converts = true,
+};
+
+/* A weight for each position: of the indices, or of the rows of x. */
+static bool weights_shape(const void *params, const tenon_tensor *const *views,
+                          tenon_tensor *output)
+{
+    const tenon_tensor *x = views[SEGMENT_WEIGHTS_X], *indices = views[SEGMENT_WEIGHTS_INDICES];
+    (void)params;
+    if (x->rank == 0 || (indices != NULL && indices->rank != 1))
+        return false;
+    return tn_shape_set(output, x->dtype, 1, indices != NULL ? indices->shape : x->shape);
+}
+
+const tn_operation tn_operation_segment_reduce_backward_weights = {
+    TN_NAMES("tenon_segment_reduce_backward_weights"),
+    .family = &tn_segment_reduce_backward_weights_family,
+    .operands = {{.name = "x"},
+                 {.name = "dy"},
+                 {.name = "indices", .optional = true},
+                 {.name = "segments", .optional = true},
+                 {.name = "dweights", .role = TN_OUTPUT, .shape = weights_shape}},
+    .operand_count = SEGMENT_OPERANDS,
+    .flags = TENON_SEGMENT_IDS,
+    TN_FIELDS(fields),
+    TN_PARAMS(segment_defaults, TENON_SEGMENT_PARAMS_INIT),
+    TN_PROBLEM(segment_problem),
+    .prepare = tn_segment_reduce_backward_weights_prepare,
+    .reference = tn_segment_reduce_backward_weights_reference,
+    .fill_valid = tn_segment_reduce_backward_weights_fill_valid,
+    .is_measurable = true,
+    .examples = weights_examples,
     .converts = true,
 };
 

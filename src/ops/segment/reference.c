@@ -203,6 +203,54 @@ bool tn_segment_reduce_backward_reference(const void *given, const tenon_tensor 
     return whole;
 }
 
+/* The gradient of a weight: the scalar product of a row of x and a row of dy, divided by `count`.
+ */
+static tn_bounded weight_result(const tenon_tensor *x, const tenon_tensor *dy, int64_t row,
+                                int64_t segment, int64_t columns, double count)
+{
+    const double unit = tn_unit(x->dtype), least = tn_least_normal(x->dtype);
+    double value = 0, magnitude = 0;
+    int64_t a[TENON_MAX_RANK], b[TENON_MAX_RANK];
+    for (int64_t c = 0; c < columns; c++) {
+        index_of(x, row, c, a);
+        index_of(dy, segment, c, b);
+        const double product = tn_dtype_load(x->dtype, tn_host_element(x, a)) *
+                               tn_dtype_load(dy->dtype, tn_host_element(dy, b));
+        value += product;
+        magnitude += fabs(product);
+    }
+    const double terms = (double)columns + 8; /* and the lanes of a vector */
+    const tn_bounded sum = {value, tn_gamma(terms, unit) * magnitude + 2 * terms * least};
+    return tn_stored(x->dtype, divided(x->dtype, sum, count));
+}
+
+bool tn_segment_reduce_backward_weights_reference(const void *given, const tenon_tensor *const *v,
+                                                  tn_bounded *results)
+{
+    const tenon_segment_params *params = given;
+    const tenon_tensor *x = v[SEGMENT_WEIGHTS_X], *dy = v[SEGMENT_WEIGHTS_DY];
+    const tenon_tensor *const lists[SEGMENT_OPERANDS] = {
+        [SEGMENT_INDICES] = v[SEGMENT_WEIGHTS_INDICES],
+        [SEGMENT_SEGMENTS] = v[SEGMENT_WEIGHTS_SEGMENTS]};
+    const int64_t rows = x->shape[0], segments = dy->shape[0];
+    int64_t columns = 1;
+    for (uint32_t d = 1; d < x->rank; d++)
+        columns *= x->shape[d];
+    segment_lists l = {0};
+    const bool read = read_lists(params, lists, rows, segments, &l);
+    int64_t *counts = read ? counts_of(&l, segments) : NULL;
+    for (int64_t p = 0; counts != NULL && p < l.positions; p++) {
+        const int64_t s = l.segment[p];
+        const double count = params->kind == TENON_SEGMENT_MEAN && s >= 0 ? (double)counts[s] : 1;
+        results[p] = l.row[p] < 0 || s < 0 ? (tn_bounded){0, 0}
+                                           : weight_result(x, dy, l.row[p], s, columns, count);
+    }
+    const bool whole = counts != NULL;
+    free(counts);
+    free_lists(&l);
+    return whole;
+}
+
 static tn_bounded scanned(const tn_combine *s, int64_t before)
 {
     return tn_stored(s->dtype, tn_combine_result(s, tn_combine_depth(s->count, (double)before)));

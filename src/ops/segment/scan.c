@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/common/values.h"
+#include "ops/common/index.h"
 #include "ops/segment/internal.h"
 
 #include <stddef.h>
@@ -48,9 +49,7 @@ tenon_status tn_segment_scan_prepare(const void *given, tn_call *call, tn_proble
     TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_SEGMENT_MIN,
                          "tenon_segment_kind except for the mean"));
     TN_TRY(tn_value_check(caller, "x", call->context, x->dtype));
-    if (segments.dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: segments: type is %s, must be i32", caller,
-                       tenon_dtype_string(segments.dtype));
+    TN_TRY(tn_index_check(caller, "segments", &segments));
     TN_TRY(tn_axis_check(caller, params->axis, x->rank, "x", &axis));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
     TN_TRY(tn_axis_shape_check(call, SEGMENT_SCAN_Y, axis, x->shape[axis]));
@@ -60,6 +59,7 @@ tenon_status tn_segment_scan_prepare(const void *given, tn_call *call, tn_proble
     memcpy(segments.shape, x->shape, sizeof segments.shape);
     tn_problem_begin(&p->head, sizeof *p);
     p->dtype = x->dtype;
+    p->segment_type = segments.dtype;
     p->kind = params->kind;
     p->flags = params->flags;
     *empty = tn_tensor_empty(y);
@@ -86,7 +86,7 @@ static void add_work(tenon_context *context, const segment_scan_problem *p, doub
                           .single_elements = 4 * launches * elements,
                           .bytes = elements * (launches * (size + 4) + size)};
     tn_choice_add(context, choice, &work);
-    tn_segment_options(context, p->dtype, TENON_DTYPE_I32, false, choice);
+    tn_segment_options(context, p->dtype, TENON_DTYPE_I32, p->segment_type, false, choice);
 }
 
 static const char *configure_rows(tenon_context *context, const tn_problem *problem,
@@ -134,7 +134,8 @@ static tenon_status record(const char *caller, tn_recording *recording,
         {TN_PATCH_OFFSET, SEGMENT_SCAN_X, offsetof(segment_scan_args, axis.offset[SEGMENT_SCAN_X]),
          size},
         {TN_PATCH_OFFSET, SEGMENT_SCAN_SEGMENTS,
-         offsetof(segment_scan_args, axis.offset[SEGMENT_SCAN_SEGMENTS]), mark},
+         offsetof(segment_scan_args, axis.offset[SEGMENT_SCAN_SEGMENTS]),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->segment_type)},
         {TN_PATCH_OFFSET, SEGMENT_SCAN_Y, offsetof(segment_scan_args, axis.offset[SEGMENT_SCAN_Y]),
          size},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(segment_scan_args, workspace),
