@@ -60,6 +60,8 @@ static void print_usage(FILE *out)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
+    if (!bench_suites_load(NULL))
+        return 1;
     if (strcmp(command, "run") == 0)
         return bench_run_command(argc, argv);
     if (strcmp(command, "regret") == 0)
