@@ -43,6 +43,7 @@ typedef struct bench_session {
     tenon_context *context;
     tenon_stream *stream, *profiled;
     tenon_device_info device;
+    double opened;           /* by bench_now, when the first case began */
     uint32_t number;         /* position of the device in the result file */
     struct json_t *ceilings; /* its measured limits (roofline.h); NULL: not known */
     const char *energy;      /* the counter that is read (energy.h); NULL: none */

@@ -115,11 +115,11 @@ static const tenon_tensor *operand_named(const tn_case *c, const char *name)
 double bench_line_operations(const bench_line *line)
 {
     const tn_case *c = &line->text;
-    const char *name = c->operation->name;
+    const tn_operation *operation = c->operation;
     const tenon_tensor *a = operand_named(c, "a"), *w = operand_named(c, "w");
-    if (strncmp(name, "gemm", 4) == 0 && a != NULL && a->rank >= 2)
+    if ((operation == &tn_operation_gemm || operation == &tn_operation_gemm_int8) && a->rank >= 2)
         return 2 * result_elements(c) * (double)a->shape[a->rank - 1];
-    if ((strcmp(name, "conv") == 0 || strcmp(name, "conv_int8") == 0) && w != NULL && w->rank > 1)
+    if (operation == &tn_operation_conv || operation == &tn_operation_conv_int8)
         return 2 * result_elements(c) * (double)tenon_tensor_elements(w) / (double)w->shape[0];
     return 0;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUICK_CASES 3 /* of a suite in a quick run */
+#define QUICK_CASES 2 /* of a suite in a quick run */
 
 bool bench_open_session(bench_session *session)
 {
@@ -84,16 +84,27 @@ static bool wanted(const bench_options *o, const bench_entry *e)
            (o->filter == NULL || strstr(name, o->filter) != NULL);
 }
 
-/* Keeps a few entries of each suite, equally far apart; of networks only the small ones. */
+/* Returns true for the networks that are there to test the suites. */
+static bool is_tiny(const bench_entry *e)
+{
+    char name[BENCH_NAME_SIZE];
+    e->suite->kind->name_of(e->suite, e->number, name);
+    return strstr(name, "tiny") != NULL;
+}
+
+/* Keeps a few entries of each suite: its small networks, or cases that are equally far apart. */
 static uint32_t sample(bench_entry *entries, uint32_t count)
 {
     uint32_t kept = 0, end;
     for (uint32_t begin = 0; begin < count; begin = end) {
+        uint32_t tiny = 0;
         for (end = begin; end < count && entries[end].suite == entries[begin].suite; end++)
-            ;
-        const uint32_t all = end - begin, some = all < QUICK_CASES ? all : QUICK_CASES;
+            if (is_tiny(&entries[end]))
+                entries[begin + tiny++] = entries[end];
+        const uint32_t all = tiny > 0 ? tiny : end - begin,
+                       some = all < QUICK_CASES ? all : QUICK_CASES;
         for (uint32_t i = 0; i < some; i++)
-            entries[kept++] = entries[begin + i * all / some];
+            entries[kept++] = entries[begin + (2 * i + 1) * all / (2 * some)];
     }
     return kept;
 }
