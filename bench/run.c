@@ -175,16 +175,16 @@ static bool is_left_out(const bench_session *session, const progress *p, uint32_
 static void run_entries(bench_session *session, progress *p)
 {
     bool failed = false;
-    const bench_suite *last = NULL;
+    const bench_entry *last = NULL;
     for (uint32_t i = 0; i < p->entry_count && !bench_interrupted && !failed; i++) {
         const bench_suite *suite = p->entries[i].suite;
         char name[BENCH_NAME_SIZE];
         p->done++;
         if (is_left_out(session, p, i))
             continue;
-        if (suite != last)
+        if (last == NULL || suite != last->suite)
             bench_print_heading(suite->name, suite->about);
-        last = suite;
+        last = &p->entries[i];
         suite->kind->name_of(suite, p->entries[i].number, name);
         bench_progress(p->done - 1, p->all, p->done > 1 ? seconds_left(p) : -1, name);
         const size_t failures = json_array_size(p->file.failures);

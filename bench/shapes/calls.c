@@ -132,12 +132,18 @@ static bool read_line(bench_reader *reader, char *line, int number, bench_shape_
     snprintf(reader->place, sizeof reader->place, "line %d", number);
     if (!bench_check_call(reader, line))
         return false;
-    const bench_listed_call call = {.name = name_of(line, number), .line = line};
-    return (call.name != NULL && add_call(to, &call)) || bench_refuse(reader, "out of memory");
+    char *name = name_of(line, number);
+    const bench_listed_call call = {.name = name, .line = line};
+    if (name != NULL && add_call(to, &call))
+        return true;
+    free(name);
+    return bench_refuse(reader, "out of memory");
 }
 
 bool bench_read_recorded(bench_reader *reader, char *text)
 {
+    if (bench_shape_suite_named("recorded") != NULL)
+        return bench_refuse(reader, "only one file of recorded calls is allowed");
     bench_shape_suite *to = bench_shape_suite_add("recorded", "calls");
     if (to == NULL)
         return bench_refuse(reader, "out of memory");
