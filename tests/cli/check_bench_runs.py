@@ -3,6 +3,7 @@
 resume, and predictions. The arguments are those of bench_program.py."""
 import json
 import os
+import pty
 import re
 import resource
 import signal
@@ -371,6 +372,16 @@ class Samples(Bench):
         for suite in ("reduce", "activation"):
             self.assertEqual(suites.count(suite), 2, suites)
         self.assertTrue(all("tiny" in r["case"] for r in found["results"] if r["suite"] == "networks"))
+
+    def test_a_terminal_shows_the_progress(self):
+        own, other = pty.openpty()
+        self.addCleanup(os.close, own)
+        with os.fdopen(other, "wb", buffering=0) as terminal:
+            subprocess.run([BENCH, *QUICK, "--suite", "gemm", "--filter", "64", "--no-verify"], stdout=subprocess.DEVNULL,
+                           stderr=terminal, check=True)
+            shown = os.read(own, 1 << 16).decode(errors="replace")
+        self.assertRegex(shown, r"\[\.{20}\] 0/\d+  square 64x64x64")
+        self.assertRegex(shown, r"\[#+\.*\] 1/\d+, \d+:\d\d left  ")
 
     def test_repeats_are_checked(self):
         for text in ("-1", "many"):

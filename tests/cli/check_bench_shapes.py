@@ -77,6 +77,14 @@ class Files(Bench):
         self.assertEqual({r["suite"] for r in found["results"]}, {"recorded"})
         self.assertIn("gemm, line 1", [r["case"] for r in found["results"]])
 
+    def test_only_one_file_of_recorded_calls_is_allowed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "calls")
+            Path(path).write_text("copy x=f32:4 y=f32:4", encoding="utf-8")
+            done = bench("run", "--shapes", f"{path},{path}")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("only one file of recorded calls is allowed", done.stderr)
+
     def refuses(self, text, message):
         done = self.run_text(text)
         self.assertEqual((done.returncode, done.stdout), (2, ""), (message, done.stderr))
