@@ -43,6 +43,7 @@ typedef struct bench_session {
     tenon_context *context;
     tenon_stream *stream, *profiled;
     tenon_device_info device;
+    double opened;           /* by bench_now, when the first case began */
     uint32_t number;         /* position of the device in the result file */
     struct json_t *ceilings; /* its measured limits (roofline.h); NULL: not known */
     const char *energy;      /* the counter that is read (energy.h); NULL: none */
@@ -103,6 +104,7 @@ typedef struct bench_suite {
     const struct bench_kind *kind;
     double seconds; /* approximate time of a case, unless given on the command line */
     int selection;
+    const struct bench_shape_suite *shapes; /* of suites that are data; otherwise NULL */
 } bench_suite;
 
 /* The functions of suites. */
@@ -117,8 +119,13 @@ typedef struct bench_kind {
                  tenon_dtype dtype, bench_case *bench);
 } bench_kind;
 
-extern const bench_suite *const bench_suites[];
-extern const uint32_t bench_suite_count;
+/* All suites, those of files first. */
+extern const bench_suite **bench_suites;
+extern uint32_t bench_suite_count;
+
+/* Sets up bench_suites: the embedded files, and a list of users' files separated by commas (NULL:
+ * none), which can be given in a later call. On failure, prints the reason and returns false. */
+bool bench_suites_load(const char *files);
 
 /* For has_dtype: true for f64, f32, f16 and bf16. */
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype);

@@ -95,7 +95,7 @@ static void measure_gpu(bench_limits *c)
     (void)clGetDeviceInfo(c->session->device.device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof size,
                           &size, NULL);
     const uint64_t window = size > 0 ? power_below(size * 3 / 4) : 0;
-    if (window >= c->items * PIECE && window < c->bytes)
+    if (window >= c->items * sizeof(cl_float4) && window < c->bytes)
         bench_measure_read(c, "read from L2", "L2", window, c->items);
     else
         bench_limit_left_out(c, "read from L2", "the driver does not report a usable cache size");

@@ -1,11 +1,9 @@
-/* tenon-bench ceilings: measures the device's limits, to which results can be compared. Each limit
- * is measured by a kernel whose result is checked, or by launches of an empty kernel. */
+/* Measures the device's limits, to which results can be compared. Each limit is measured by a
+ * kernel whose result is checked, or by launches of an empty kernel. */
 #include "ceilings.h"
 
 #include "device.h"
 #include "device_limits.h"
-#include "provenance.h"
-#include "roofline.h"
 #include "runtime/probe/capability.h"
 #include "runtime/probe/capability_trials.h"
 #include "runtime/opencl/cl_error.h"
@@ -344,12 +342,13 @@ static void measure_multiply_add(bench_limits *c, const char *dtype, const char 
     bench_measure_arithmetic(c, &a, first, second);
 }
 
-/* Records the median of nanoseconds. */
+/* Records a limit from nanoseconds: the least on a CPU, otherwise the median. */
 static void note_launch(bench_limits *c, const char *kind, const char *name, double *values,
                         int count, bool right)
 {
     expect(c, kind, NULL, NULL, 0);
-    const double time = spread_of(c, values, count);
+    const double median = spread_of(c, values, count);
+    const double time = c->lanes > 0 ? values[0] : median; /* as in time_of */
     note(c, name, 1e-3 * time, "us", time, right && time > 0);
 }
 
@@ -473,8 +472,7 @@ static void measure_all(bench_limits *c)
         measure_launches(c);
 }
 
-/* Measures the limits. Returns false if a kernel gives a wrong result, or the device fails. */
-static bool measure(bench_session *session, bench_limits *c)
+bool bench_limits_measure(bench_session *session, bench_limits *c)
 {
     *c = (bench_limits){
         .session = session, .list = json_array(), .left_out = json_array(), .well = true};
@@ -490,61 +488,4 @@ static bool measure(bench_session *session, bench_limits *c)
     if (c->program != NULL)
         clReleaseProgram(c->program);
     return ready && c->well;
-}
-
-/* Stores the limits if all of them were measured. */
-static void store(const bench_session *session, json_t *limits)
-{
-    json_t *ceilings = json_pack("{s:o, s:O}", "date", bench_json_date(), "limits", limits);
-    if (session->options->filter == NULL && !session->options->emulated)
-        bench_ceilings_store(session, ceilings);
-    json_decref(ceilings);
-}
-
-bool bench_ceilings(bench_session *session)
-{
-    bench_limits c;
-    const double clock = bench_clock();
-    bool well = measure(session, &c);
-    if (well)
-        store(session, c.list);
-    json_t *document =
-        json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 2, "tenon",
-                  tenon_version_string(), "date", bench_json_date(), "build", bench_json_build(),
-                  "device", bench_json_device(session), "host", bench_json_host(clock), "ceilings",
-                  c.list, "left_out", c.left_out);
-    if (session->options->json != NULL)
-        well &= bench_json_write(session->options->json, document);
-    else
-        json_decref(document);
-    return well;
-}
-
-json_t *bench_ceilings_of(bench_session *session)
-{
-    bench_limits c;
-    json_t *ceilings = bench_ceilings_stored(session);
-    if (ceilings != NULL) {
-        bench_print_ceilings(ceilings);
-        return ceilings;
-    }
-    if (session->context->persistence.store == NULL) {
-        printf("no ceilings: they are kept in the store, which is off\n");
-        return NULL;
-    }
-    const bench_options *asked = session->options;
-    bench_options all = *asked;
-    all.filter = NULL;
-    all.emulated = false;
-    session->options = &all;
-    printf("measuring the limits of the device, which are stored:\n");
-    const bool well = measure(session, &c);
-    if (well) {
-        store(session, c.list);
-        ceilings = bench_ceilings_stored(session);
-    }
-    session->options = asked;
-    json_decref(c.list);
-    json_decref(c.left_out);
-    return ceilings;
 }

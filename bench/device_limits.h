@@ -38,6 +38,10 @@ typedef struct bench_arithmetic {
     float result;             /* expected result of each work-item */
 } bench_arithmetic;
 
+/* Measures the limits into `c`, whose lists the caller releases. Returns false if a kernel gives a
+ * wrong result, or the device fails. */
+bool bench_limits_measure(bench_session *session, bench_limits *c);
+
 /* Returns true if options->filter selects a limit of this name. */
 bool bench_limit_wanted(const bench_limits *c, const char *name);
 

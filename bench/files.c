@@ -204,10 +204,10 @@ bool bench_write_json(const char *path, const bench_file *file, bool complete,
 
 static void write_row(FILE *file, const bench_result *r)
 {
-    fprintf(file, "%s,%s,%s,\"%s\",%.1f,%.1f,%.1f,%.1f,%.1f,%.4f,%.4f,%d,%.4f", r->suite, r->name,
-            tenon_dtype_string(r->dtype), r->solver, r->wall.median, r->wall.low, r->wall.high,
-            r->event, r->latency, r->operations / r->wall.median, r->bytes / r->wall.median,
-            r->verified, r->error_over_bound);
+    fprintf(file, "%u,%s,%s,%s,\"%s\",%.1f,%.1f,%.1f,%.1f,%.1f,%.4f,%.4f,%d,%.4f", r->device,
+            r->suite, r->name, tenon_dtype_string(r->dtype), r->solver, r->wall.median, r->wall.low,
+            r->wall.high, r->event, r->latency, r->operations / r->wall.median,
+            r->bytes / r->wall.median, r->verified, r->error_over_bound);
     for (size_t n = 0; n < BENCH_PEER_NAMES; n++) {
         fputc(',', file);
         for (uint32_t p = 0; p < r->peer_count; p++)
@@ -234,7 +234,7 @@ bool bench_write_csv(const char *path, const bench_result *results, uint32_t cou
         free(name);
         return complain(path, "cannot write the file");
     }
-    fputs("suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
+    fputs("device,suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
           "verified,error_over_bound",
           file);
     for (size_t n = 0; n < BENCH_PEER_NAMES; n++)

@@ -130,11 +130,12 @@ static void plan_classifier(tenon_context *context)
 
 static double plan_network(tenon_context *context)
 {
-    bench_conv_shape shape;
+    const bench_shape_suite *suite =
+        bench_shapes_read_built_in() ? bench_shape_suite_named("conv-cpu") : NULL;
     const double start = bench_now();
-    for (uint32_t i = 0; bench_conv_shape_at(BENCH_CONV_RESNET50, i, &shape); i++)
-        if (shape.n == IMAGES)
-            plan_conv(context, &shape);
+    for (uint32_t i = 0; suite != NULL && i < suite->count; i++)
+        if (suite->conv[i].n == IMAGES && strcmp(suite->conv[i].network, "resnet50") == 0)
+            plan_conv(context, &suite->conv[i]);
     plan_pool(context, false);
     plan_pool(context, true);
     plan_classifier(context);

@@ -102,6 +102,28 @@ double bench_line_bytes(const bench_line *line, const char *picked)
     return bytes;
 }
 
+/* Returns the view of the operand; NULL if the call has none of this name. */
+static const tenon_tensor *operand_named(const tn_case *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (strcmp(c->operation->operands[i].name, name) == 0 &&
+            c->views[i].dtype != TENON_DTYPE_INVALID)
+            return &c->views[i];
+    return NULL;
+}
+
+double bench_line_operations(const bench_line *line)
+{
+    const tn_case *c = &line->text;
+    const tn_operation *operation = c->operation;
+    const tenon_tensor *a = operand_named(c, "a"), *w = operand_named(c, "w");
+    if ((operation == &tn_operation_gemm || operation == &tn_operation_gemm_int8) && a->rank >= 2)
+        return 2 * result_elements(c) * (double)a->shape[a->rank - 1];
+    if (operation == &tn_operation_conv || operation == &tn_operation_conv_int8)
+        return 2 * result_elements(c) * (double)tenon_tensor_elements(w) / (double)w->shape[0];
+    return 0;
+}
+
 void bench_line_describe(bench_line *line, bench_case *bench)
 {
     bench->plan = &line->plan;

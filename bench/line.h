@@ -30,6 +30,9 @@ bool bench_line_verify(void *data, tenon_stream *stream, double *error_over_boun
  * Of the operand `picked` (NULL: none) it reads only as many elements as its result has. */
 double bench_line_bytes(const bench_line *line, const char *picked);
 
+/* Returns the floating-point operations of a product or a convolution; 0 for other calls. */
+double bench_line_operations(const bench_line *line);
+
 /* Sets the plan, the solver's name and the line that repeats the call. */
 void bench_line_describe(bench_line *line, bench_case *bench);
 

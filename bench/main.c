@@ -61,6 +61,10 @@ static void print_usage(FILE *out)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "compare") == 0 || strcmp(command, "report") == 0)
+        return bench_python(argc, argv);
+    if (!bench_suites_load(NULL))
+        return 1;
     if (strcmp(command, "run") == 0)
         return bench_run_command(argc, argv);
     if (strcmp(command, "regret") == 0)
@@ -71,8 +75,6 @@ int main(int argc, char **argv)
         return with_device(argc, argv, bench_ceilings);
     if (strcmp(command, "build") == 0)
         return with_device(argc, argv, bench_build_ahead);
-    if (strcmp(command, "compare") == 0 || strcmp(command, "report") == 0)
-        return bench_python(argc, argv);
     if (strcmp(command, "list") == 0)
         list();
     else if (strcmp(command, "peers") == 0)

@@ -39,7 +39,8 @@ const char bench_usage[] =
     "\n"
     "  --suite S[,S]       suites from the list below; default all; gpu or cpu: those whose\n"
     "                      names end so\n"
-    "  --dtype T[,T]       f32, f64, f16, bf16, i8, u8, i32, bool; default f32\n"
+    "  --dtype T[,T]       f32, f64, f16, bf16, i64, i32, i16, i8, u32, u16, u8, bool;\n"
+    "                      default f32; recorded calls: all\n"
     "  --device D[,D]      selectors as printed by tenon devices, all for all devices, or parts of\n"
     "                      a device, as in cpu/2:1; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
@@ -68,9 +69,10 @@ const char bench_usage[] =
     "  --json FILE         write results as JSON\n"
     "  --csv FILE          write results as comma-separated values\n";
 
-const tenon_dtype bench_dtypes[BENCH_DTYPES] = {TENON_DTYPE_F32,  TENON_DTYPE_F64, TENON_DTYPE_F16,
-                                                TENON_DTYPE_BF16, TENON_DTYPE_I8,  TENON_DTYPE_U8,
-                                                TENON_DTYPE_I32,  TENON_DTYPE_BOOL};
+const tenon_dtype bench_dtypes[BENCH_DTYPES] = {
+    TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F16, TENON_DTYPE_BF16,
+    TENON_DTYPE_I8,  TENON_DTYPE_U8,  TENON_DTYPE_I32, TENON_DTYPE_BOOL,
+    TENON_DTYPE_I64, TENON_DTYPE_I16, TENON_DTYPE_U32, TENON_DTYPE_U16};
 
 bool bench_listed(const char *list, const char *name)
 {
@@ -87,7 +89,7 @@ bool bench_listed(const char *list, const char *name)
     return false;
 }
 
-#define MOST_SUITES 64
+#define MOST_SUITES 256
 
 /* Returns true if each name of a list is known. Prints the first unknown one to stderr. */
 static bool all_known(const char *what, const char *list, const char *const *known, size_t count)
@@ -114,6 +116,12 @@ static bool options_make_sense(const bench_options *o)
 {
     const char *suites[MOST_SUITES] = {"gpu", "cpu"}, *types[BENCH_DTYPES],
                *peers[BENCH_PEER_NAMES + 1] = {"none"};
+    if (o->shapes != NULL && !bench_suites_load(o->shapes))
+        return false;
+    if (2 + bench_suite_count > MOST_SUITES) {
+        fprintf(stderr, "tenon-bench: --shapes: there are more than %d suites\n", MOST_SUITES - 2);
+        return false;
+    }
     memcpy(peers + 1, bench_peer_names, sizeof bench_peer_names);
     for (uint32_t i = 0; i < bench_suite_count; i++)
         suites[2 + i] = bench_suites[i]->name;
@@ -254,10 +262,8 @@ bool bench_parse(int argc, char **argv, bench_options *o)
                                           {"target", required_argument, NULL, 'g'},
                                           {NULL, 0, NULL, 0}};
     int option;
-    *o = (bench_options){.dtypes = "f32",
-                         .workspace = TENON_WORKSPACE_DEFAULT,
-                         .least_operations = 4e6,
-                         .repeats = 2};
+    *o = (bench_options){
+        .workspace = TENON_WORKSPACE_DEFAULT, .least_operations = 4e6, .repeats = 2};
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (!take(option, o))
             return false;

@@ -4,7 +4,7 @@
 
 #include "bench.h"
 
-#define BENCH_DTYPES 8
+#define BENCH_DTYPES 12
 
 extern const char bench_usage[];
 extern const tenon_dtype bench_dtypes[BENCH_DTYPES];

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define QUICK_SECONDS 110.0 /* of all cases of a quick run */
+#define QUICK_CASE    0.2   /* of a case of a quick run */
 
 /* The results so far; `well` is false after a failure. */
 typedef struct progress {
@@ -106,6 +107,8 @@ static void run_entry(bench_session *session, const bench_entry *e, progress *p)
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype, .seconds = e->suite->seconds};
     if (session->options->seconds > 0)
         bench.seconds = session->options->seconds;
+    else if (session->options->quick && bench.seconds > QUICK_CASE)
+        bench.seconds = QUICK_CASE;
     e->suite->kind->name_of(e->suite, e->number, bench.name);
     const bench_result *earlier = bench_resumed_result(
         &p->earlier, session->number, bench.suite, bench.name, e->dtype, session->options->solver);
@@ -153,27 +156,35 @@ static double seconds_left(const progress *p)
     return p->done > 0 ? elapsed / p->done * (p->all - p->done) : -1;
 }
 
-/* Returns true if a quick run has used the time of this suite and the earlier ones. */
-static bool is_late(const progress *p, uint32_t entry)
+/* Returns true if a quick run leaves out a case: it is for the other kind of device, the time of
+ * its suite and the earlier ones is used and its suite has a case, or all time is used. */
+static bool is_left_out(const bench_session *session, const progress *p, uint32_t entry)
 {
-    const double share = (entry + 1.0) / p->entry_count;
-    return p->options->quick && bench_now() - p->start > QUICK_SECONDS * share && entry > 0 &&
-           p->entries[entry].suite == p->entries[entry - 1].suite;
+    const char *name = p->entries[entry].suite->name;
+    const size_t length = strlen(name);
+    const bool is_cpu = (session->device.type & CL_DEVICE_TYPE_CPU) != 0;
+    const double used = (bench_now() - session->opened) / QUICK_SECONDS;
+    if (!p->options->quick)
+        return false;
+    if (length > 4 && strcmp(name + length - 4, is_cpu ? "-gpu" : "-cpu") == 0)
+        return true;
+    const bool is_first = entry == 0 || p->entries[entry].suite != p->entries[entry - 1].suite;
+    return used > 1 || (!is_first && used > (double)(entry + 1) / p->entry_count);
 }
 
 static void run_entries(bench_session *session, progress *p)
 {
     bool failed = false;
-    const bench_suite *last = NULL;
+    const bench_entry *last = NULL;
     for (uint32_t i = 0; i < p->entry_count && !bench_interrupted && !failed; i++) {
         const bench_suite *suite = p->entries[i].suite;
         char name[BENCH_NAME_SIZE];
         p->done++;
-        if (is_late(p, i))
+        if (is_left_out(session, p, i))
             continue;
-        if (suite != last)
+        if (last == NULL || suite != last->suite)
             bench_print_heading(suite->name, suite->about);
-        last = suite;
+        last = &p->entries[i];
         suite->kind->name_of(suite, p->entries[i].number, name);
         bench_progress(p->done - 1, p->all, p->done > 1 ? seconds_left(p) : -1, name);
         const size_t failures = json_array_size(p->file.failures);
@@ -222,6 +233,7 @@ static bool run_device(progress *p, uint32_t number)
         if (number == 0)
             bench_print_peers(p->options);
         describe_device(&session, p);
+        session.opened = bench_now();
         run_entries(&session, p);
     } else {
         const char *selector = p->options->device != NULL ? p->options->device : "";

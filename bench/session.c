@@ -3,11 +3,14 @@
 #include "options.h"
 #include "peers/peers.h"
 #include "runner.h"
+#include "shapes/shapes.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define QUICK_CASES 2 /* of a suite in a quick run */
 
 bool bench_open_session(bench_session *session)
 {
@@ -56,14 +59,54 @@ static bool suite_wanted(const bench_options *o, const char *suite)
             bench_listed(o->suites, end + 1));
 }
 
+/* Returns true if the cases of the suite have types of their own, and none was requested. */
+static bool is_free_type(const bench_options *o, const bench_suite *suite)
+{
+    return o->dtypes == NULL && suite->shapes != NULL && suite->shapes->is_recorded;
+}
+
+/* Returns true if the suite is wanted: without --suite those of --shapes, or all. */
+static bool suite_listed(const bench_options *o, const bench_suite *suite)
+{
+    if (o->suites != NULL || o->shapes == NULL)
+        return suite_wanted(o, suite->name);
+    return suite->shapes != NULL && suite->shapes->is_users;
+}
+
 static bool wanted(const bench_options *o, const bench_entry *e)
 {
     char name[BENCH_NAME_SIZE];
     e->suite->kind->name_of(e->suite, e->number, name);
-    return suite_wanted(o, e->suite->name) &&
-           bench_listed(o->dtypes, tenon_dtype_string(e->dtype)) &&
+    return suite_listed(o, e->suite) &&
+           (is_free_type(o, e->suite) ||
+            bench_listed(o->dtypes != NULL ? o->dtypes : "f32", tenon_dtype_string(e->dtype))) &&
            e->suite->kind->has_dtype(e->suite, e->number, e->dtype) &&
            (o->filter == NULL || strstr(name, o->filter) != NULL);
+}
+
+/* Returns true for the networks that are there to test the suites. */
+static bool is_tiny(const bench_entry *e)
+{
+    char name[BENCH_NAME_SIZE];
+    e->suite->kind->name_of(e->suite, e->number, name);
+    return strstr(name, "tiny") != NULL;
+}
+
+/* Keeps a few entries of each suite: its small networks, or cases that are equally far apart. */
+static uint32_t sample(bench_entry *entries, uint32_t count)
+{
+    uint32_t kept = 0, end;
+    for (uint32_t begin = 0; begin < count; begin = end) {
+        uint32_t tiny = 0;
+        for (end = begin; end < count && entries[end].suite == entries[begin].suite; end++)
+            if (is_tiny(&entries[end]))
+                entries[begin + tiny++] = entries[end];
+        const uint32_t all = tiny > 0 ? tiny : end - begin,
+                       some = all < QUICK_CASES ? all : QUICK_CASES;
+        for (uint32_t i = 0; i < some; i++)
+            entries[kept++] = entries[begin + (2 * i + 1) * all / (2 * some)];
+    }
+    return kept;
 }
 
 bench_entry *bench_entries_of(const bench_options *o, uint32_t *count)
@@ -80,6 +123,8 @@ bench_entry *bench_entries_of(const bench_options *o, uint32_t *count)
                 if (wanted(o, &e))
                     entries[(*count)++] = e;
             }
+    if (o->quick && entries != NULL)
+        *count = sample(entries, *count);
     return entries;
 }
 

@@ -1,50 +1,40 @@
-#include "cases/calls.h"
+#include "bench.h"
 
-extern const bench_suite bench_suite_gemm, bench_suite_gemm_cpu, bench_suite_conv,
-    bench_suite_conv_cpu, bench_suite_conv_cpu_backward, bench_suite_conv_cpu_depthwise,
-    bench_suite_conv_cpu_nhwc, bench_suite_conv_cpu_nhwc_backward, bench_suite_activation,
-    bench_suite_bandwidth_cpu, bench_suite_bandwidth_cpu_nhwc, bench_suite_packed,
-    bench_suite_pool_cpu, bench_suite_start, bench_suite_gemm_gpu, bench_suite_conv_gpu,
-    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_recurrence, bench_suite_conv_int8,
-    bench_suite_historic;
+#include "shapes/shapes.h"
 
-/* Suites of calls that are lists of text. */
-extern const bench_call_suite bench_suite_elementwise, bench_suite_reduce, bench_suite_indexing,
-    bench_suite_sorting, bench_suite_images, bench_suite_random;
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* One entry per line. */
-/* clang-format off */
-const bench_suite *const bench_suites[] = {
-    &bench_suite_gemm,
-    &bench_suite_gemm_cpu,
-    &bench_suite_conv,
-    &bench_suite_conv_cpu,
-    &bench_suite_conv_cpu_backward,
-    &bench_suite_conv_cpu_depthwise,
-    &bench_suite_conv_cpu_nhwc,
-    &bench_suite_conv_cpu_nhwc_backward,
-    &bench_suite_activation,
-    &bench_suite_bandwidth_cpu,
-    &bench_suite_bandwidth_cpu_nhwc,
-    &bench_suite_packed,
-    &bench_suite_pool_cpu,
-    &bench_suite_recurrence,
-    &bench_suite_conv_int8,
-    &bench_suite_elementwise.suite,
-    &bench_suite_reduce.suite,
-    &bench_suite_indexing.suite,
-    &bench_suite_sorting.suite,
-    &bench_suite_images.suite,
-    &bench_suite_random.suite,
-    &bench_suite_networks,
-    &bench_suite_historic,
-    &bench_suite_start,
-    &bench_suite_gemm_gpu,
-    &bench_suite_conv_gpu,
-    &bench_suite_bandwidth_gpu,
-};
-/* clang-format on */
-const uint32_t bench_suite_count = sizeof bench_suites / sizeof *bench_suites;
+extern const bench_kind bench_gemm_cases, bench_conv_cases, bench_conv_gradients,
+    bench_conv_nhwc_cases, bench_conv_nhwc_gradients, bench_conv_int8_cases, bench_listed_calls;
+
+/* The functions of suites that are data, by the kind in the file. */
+static const struct {
+    const char *kind;
+    const bench_kind *functions;
+} kinds[] = {{"gemm", &bench_gemm_cases},
+             {"conv", &bench_conv_cases},
+             {"conv gradients", &bench_conv_gradients},
+             {"conv nhwc", &bench_conv_nhwc_cases},
+             {"conv nhwc gradients", &bench_conv_nhwc_gradients},
+             {"conv int8", &bench_conv_int8_cases},
+             {"calls", &bench_listed_calls}};
+
+extern const bench_suite bench_suite_activation, bench_suite_bandwidth_cpu,
+    bench_suite_bandwidth_cpu_nhwc, bench_suite_packed, bench_suite_pool_cpu, bench_suite_start,
+    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_recurrence, bench_suite_historic;
+
+/* Suites that are functions. */
+static const bench_suite *const others[] = {
+    &bench_suite_activation,   &bench_suite_bandwidth_cpu, &bench_suite_bandwidth_cpu_nhwc,
+    &bench_suite_packed,       &bench_suite_pool_cpu,      &bench_suite_recurrence,
+    &bench_suite_networks,     &bench_suite_historic,      &bench_suite_start,
+    &bench_suite_bandwidth_gpu};
+#define OTHERS (sizeof others / sizeof *others)
+
+const bench_suite **bench_suites;
+uint32_t bench_suite_count;
 
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
 
@@ -58,4 +48,62 @@ bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype
     (void)number;
     return dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F16 ||
            dtype == TENON_DTYPE_BF16;
+}
+
+static const bench_kind *functions_of(const char *kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return kinds[i].functions;
+    return NULL;
+}
+
+/* Reads each file of a list that commas separate. */
+static bool read_files(const char *files)
+{
+    char *list = strdup(files), *rest = NULL;
+    bool well = list != NULL;
+    for (char *path = well ? strtok_r(list, ",", &rest) : NULL; well && path != NULL;
+         path = strtok_r(NULL, ",", &rest)) {
+        char *kept = strdup(path); /* for messages */
+        well = kept != NULL && bench_shapes_read(kept);
+        free(kept);
+    }
+    free(list);
+    return well;
+}
+
+static bool is_taken(const char *name)
+{
+    for (size_t i = 0; i < OTHERS; i++)
+        if (strcmp(others[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool bench_suites_load(const char *files)
+{
+    static bench_suite *data;
+    if (!bench_shapes_read_built_in() || (files != NULL && !read_files(files)))
+        return false;
+    free(data);
+    free(bench_suites);
+    data = calloc(bench_shape_suite_count, sizeof *data);
+    bench_suites = calloc(bench_shape_suite_count + OTHERS, sizeof *bench_suites);
+    bench_suite_count = 0;
+    if (data == NULL || bench_suites == NULL)
+        return false;
+    for (uint32_t i = 0; i < bench_shape_suite_count; i++) {
+        const bench_shape_suite *from = &bench_shape_suites[i];
+        if (is_taken(from->name)) {
+            bench_complain("--shapes: there is a suite \"%s\" already", from->name);
+            return false;
+        }
+        data[i] = (bench_suite){from->name,    from->about, functions_of(from->kind),
+                                from->seconds, 0,           from};
+        bench_suites[bench_suite_count++] = &data[i];
+    }
+    for (size_t i = 0; i < OTHERS; i++)
+        bench_suites[bench_suite_count++] = others[i];
+    return true;
 }

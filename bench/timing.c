@@ -2,10 +2,8 @@
 
 #include "bench.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 double bench_now(void)
@@ -41,30 +39,6 @@ bool bench_went_well(tenon_status status, const char *call)
         return true;
     bench_complain("%s: %s: %s", call, tenon_status_string(status), tenon_last_error());
     return false;
-}
-
-static char complaint[1024];
-
-void bench_complain(const char *format, ...)
-{
-    char text[sizeof complaint];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "tenon-bench: %s\n", text);
-    if (complaint[0] == '\0')
-        memcpy(complaint, text, sizeof complaint);
-}
-
-const char *bench_complaint(void)
-{
-    return complaint;
-}
-
-void bench_forget_complaint(void)
-{
-    complaint[0] = '\0';
 }
 
 tenon_stream *bench_open(void)

@@ -16,7 +16,9 @@ bool tune_calls_add(tune_calls *calls, const tn_case *c);
 /* Adds the calls of a file written by TENON_RECORD, one per line; empty lines and lines that begin
  * with # are ignored. */
 bool tune_calls_add_file(tune_calls *calls, const char *path, tenon_dtype type);
-/* Adds the calls of a suite of tenon-bench in this type. */
+/* Adds a call. */
+bool tune_calls_add_line(tune_calls *calls, const char *line, tenon_dtype type);
+/* Adds the products, or the forward convolutions, of a suite of tenon-bench in this type. */
 bool tune_calls_add_suite(tune_calls *calls, const char *name, tenon_dtype type);
 
 void tune_calls_free(tune_calls *calls);

@@ -14,25 +14,20 @@ typedef struct listed {
     bench_call peer;
 } listed;
 
-static const bench_call_suite *of(const bench_suite *suite)
-{
-    return (const bench_call_suite *)suite; /* its first member */
-}
-
 static const bench_listed_call *call_of(const bench_suite *suite, uint32_t number)
 {
-    return &of(suite)->calls[number / of(suite)->size_count];
+    return &suite->shapes->calls[number / suite->shapes->size_count];
 }
 
 /* Returns the number of elements, or 0 if the lines have their sizes. */
 static int64_t size_of(const bench_suite *suite, uint32_t number)
 {
-    return of(suite)->sizes[number % of(suite)->size_count];
+    return suite->shapes->sizes[number % suite->shapes->size_count];
 }
 
 static uint32_t count(const bench_suite *suite)
 {
-    return of(suite)->call_count * of(suite)->size_count;
+    return suite->shapes->count * suite->shapes->size_count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
@@ -111,6 +106,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench_line_describe(&l->line, bench);
     bench->bytes = bench_line_bytes(&l->line, o->picked);
+    bench->operations = bench_line_operations(&l->line);
     l->peer = bench_call_of(&l->line, o->name);
     l->peer.numpy = o->numpy;
     l->peer.by_rows = o->by_rows;

@@ -21,24 +21,12 @@ enum { X, W, Y };
 
 static uint32_t count(const bench_suite *suite)
 {
-    bench_conv_shape shape;
-    uint32_t n = 0;
-    while (bench_conv_shape_at((bench_conv_selection)suite->selection, n, &shape))
-        n++;
-    return n;
-}
-
-static bench_conv_shape shape_of(const bench_suite *suite, uint32_t number)
-{
-    bench_conv_shape shape = {0};
-    (void)bench_conv_shape_at((bench_conv_selection)suite->selection, number, &shape);
-    return shape;
+    return suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    const bench_conv_shape shape = shape_of(suite, number);
-    bench_conv_name(&shape, name);
+    bench_conv_name(&suite->shapes->conv[number], name);
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -115,7 +103,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
                  tenon_dtype dtype, bench_case *bench)
 {
     convolution *v = calloc(1, sizeof *v);
-    const bench_conv_shape shape = shape_of(suite, number);
+    const bench_conv_shape shape = suite->shapes->conv[number];
     if (v == NULL)
         return false;
     bench->tenon = (bench_way){"tenon", call, false, v, NULL, NULL};
@@ -127,7 +115,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->bytes = bench_operands_bytes(&v->operands);
     bench->footprint = bench->bytes * v->operands.copies;
     BENCH_ADD_PEER(session, bench, "cudnn", bench_cudnn_conv(session, &v->peer, bench_way_at));
-    if (suite->selection == BENCH_CONV_GPU)
+    if (suite->shapes->peers == BENCH_PEERS_GPU)
         return true;
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&v->peer, false, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn-blocked",
@@ -135,11 +123,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_conv = {"conv", "two-dimensional convolution, forward", &functions, 1,
-                                      BENCH_CONV_SHORT};
-const bench_suite bench_suite_conv_cpu = {"conv-cpu", "two-dimensional convolution, forward",
-                                          &functions, 0.6, BENCH_CONV_NETWORKS};
-const bench_suite bench_suite_conv_gpu = {"conv-gpu", "two-dimensional convolution, forward",
-                                          &functions, 0.4, BENCH_CONV_GPU};
+const bench_kind bench_conv_cases = {count, name_of, bench_floating, make};

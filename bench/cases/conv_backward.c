@@ -1,5 +1,5 @@
-/* The gradients of convolutions of ResNet-50 and of depthwise convolutions, with respect to the
- * images (dx) and the filters (dw), of images with their channels first or last. */
+/* The gradients of convolutions with respect to the images (dx) and the filters
+ * (dw), of images with their channels first or last. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -28,25 +28,13 @@ static bool of_filter(uint32_t number)
 
 static uint32_t count(const bench_suite *suite)
 {
-    bench_conv_shape shape;
-    uint32_t n = 0;
-    while (bench_conv_shape_at((bench_conv_selection)suite->selection, n, &shape))
-        n++;
-    return 2 * n;
-}
-
-static bench_conv_shape shape_of(const bench_suite *suite, uint32_t number)
-{
-    bench_conv_shape shape = {0};
-    (void)bench_conv_shape_at((bench_conv_selection)suite->selection, number / 2, &shape);
-    return shape;
+    return 2 * suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    const bench_conv_shape shape = shape_of(suite, number);
     char what[BENCH_CONV_NAME_SIZE];
-    bench_conv_name(&shape, what);
+    bench_conv_name(&suite->shapes->conv[number / 2], what);
     snprintf(name, BENCH_NAME_SIZE, "%s %s", of_filter(number) ? "dw" : "dx", what);
 }
 
@@ -172,7 +160,7 @@ static bool make_case(bench_session *session, const bench_suite *suite, uint32_t
                       bool channels_last, tenon_dtype dtype, bench_case *bench)
 {
     gradient *g = calloc(1, sizeof *g);
-    const bench_conv_shape shape = shape_of(suite, number);
+    const bench_conv_shape shape = suite->shapes->conv[number / 2];
     if (g == NULL)
         return false;
     bench->tenon = (bench_way){"tenon", call, false, g, NULL, NULL};
@@ -201,17 +189,5 @@ static bool make_nhwc(bench_session *session, const bench_suite *suite, uint32_t
     return make_case(session, suite, number, true, dtype, bench);
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make},
-                        functions_nhwc = {count, name_of, bench_floating, make_nhwc};
-
-const bench_suite bench_suite_conv_cpu_backward = {
-    "conv-cpu-backward", "gradients of convolutions, of images (dx) and of filters (dw)",
-    &functions, 0.6, BENCH_CONV_RESNET50};
-
-const bench_suite bench_suite_conv_cpu_depthwise = {"conv-cpu-depthwise",
-                                                    "gradients of depthwise convolutions",
-                                                    &functions, 0.6, BENCH_CONV_DEPTHWISE};
-
-const bench_suite bench_suite_conv_cpu_nhwc_backward = {"conv-cpu-nhwc-backward",
-                                                        "gradients of convolutions, channels last",
-                                                        &functions_nhwc, 0.6, BENCH_CONV_NETWORKS};
+const bench_kind bench_conv_gradients = {count, name_of, bench_floating, make};
+const bench_kind bench_conv_nhwc_gradients = {count, name_of, bench_floating, make_nhwc};

@@ -12,33 +12,14 @@ typedef struct pass {
     bench_conv_shape shape;
 } pass;
 
-/* Returns one of ResNet-50's convolutions with one image, or after them a depthwise one. */
-static bool shape_of(uint32_t number, bench_conv_shape *shape)
-{
-    static const bench_conv_selection sets[] = {BENCH_CONV_RESNET50, BENCH_CONV_DEPTHWISE};
-    for (size_t set = 0; set < sizeof sets / sizeof *sets; set++)
-        for (uint32_t i = 0; bench_conv_shape_at(sets[set], i, shape); i++)
-            if (shape->n == 1 && number-- == 0)
-                return true;
-    return false;
-}
-
 static uint32_t count(const bench_suite *suite)
 {
-    bench_conv_shape shape;
-    uint32_t n = 0;
-    (void)suite;
-    while (shape_of(n, &shape))
-        n++;
-    return n;
+    return suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    bench_conv_shape shape;
-    (void)suite;
-    if (shape_of(number, &shape))
-        bench_conv_name(&shape, name);
+    bench_conv_name(&suite->shapes->conv[number], name);
 }
 
 /* The cases are named after the type of the images. */
@@ -92,9 +73,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 {
     char text[TN_CASE_TEXT_SIZE];
     pass *p = calloc(1, sizeof *p);
-    (void)suite;
-    if (p == NULL || !shape_of(number, &p->shape))
+    if (p == NULL)
         return false;
+    p->shape = suite->shapes->conv[number];
     bench->tenon = (bench_way){"tenon", bench_line_run, false, p, NULL, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = bench_line_verify;
@@ -111,7 +92,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, has_dtype, make};
-
-const bench_suite bench_suite_conv_int8 = {
-    "conv-int8", "convolutions of 8-bit integers, channels last", &functions, 0.3, 0};
+const bench_kind bench_conv_int8_cases = {count, name_of, has_dtype, make};

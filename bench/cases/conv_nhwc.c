@@ -21,25 +21,14 @@ typedef struct convolution {
 
 enum { X, W, Y };
 
-static bench_conv_shape shape_of(const bench_suite *suite, uint32_t number)
-{
-    bench_conv_shape shape = {0};
-    (void)bench_conv_shape_at((bench_conv_selection)suite->selection, number, &shape);
-    return shape;
-}
-
 static uint32_t count(const bench_suite *suite)
 {
-    uint32_t n = 0;
-    while (shape_of(suite, n).n > 0)
-        n++;
-    return n;
+    return suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    const bench_conv_shape shape = shape_of(suite, number);
-    bench_conv_name(&shape, name);
+    bench_conv_name(&suite->shapes->conv[number], name);
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -170,7 +159,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
                  tenon_dtype dtype, bench_case *bench)
 {
     convolution *v = calloc(1, sizeof *v);
-    const bench_conv_shape shape = shape_of(suite, number);
+    const bench_conv_shape shape = suite->shapes->conv[number];
     if (v == NULL)
         return false;
     bench->tenon = (bench_way){"tenon", call, false, v, NULL, NULL};
@@ -189,8 +178,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_conv_cpu_nhwc = {"conv-cpu-nhwc",
-                                               "convolution with packed filters, channels last",
-                                               &functions, 0.4, BENCH_CONV_NETWORKS};
+const bench_kind bench_conv_nhwc_cases = {count, name_of, bench_floating, make};

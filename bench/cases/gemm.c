@@ -23,35 +23,17 @@ enum { A, B, D };
 
 static uint32_t count(const bench_suite *suite)
 {
-    bench_gemm_shape shape;
-    uint32_t n = 0;
-    while (bench_gemm_shape_at((bench_gemm_selection)suite->selection, n, &shape))
-        n++;
-    return n;
-}
-
-static bench_gemm_shape shape_of(const bench_suite *suite, uint32_t number)
-{
-    bench_gemm_shape shape = {0};
-    (void)bench_gemm_shape_at((bench_gemm_selection)suite->selection, number, &shape);
-    return shape;
+    return suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    const bench_gemm_shape s = shape_of(suite, number);
-    char batch[32] = "";
-    if (s.batch > 1)
-        snprintf(batch, sizeof batch, "%lldx ", (long long)s.batch);
-    snprintf(name, BENCH_NAME_SIZE, "%s %s%lldx%lldx%lld%s%s%s", s.what, batch, (long long)s.m,
-             (long long)s.n, (long long)s.k, s.a_transposed || s.b_transposed ? " " : "",
-             s.a_transposed ? "a'" : "", s.b_transposed ? "b'" : "");
+    bench_gemm_name(&suite->shapes->gemm[number], name);
 }
 
 static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {
-    return bench_floating(suite, number, dtype) ||
-           (dtype == TENON_DTYPE_I8 && suite->selection != BENCH_GEMM_SHORT);
+    return bench_floating(suite, number, dtype) || dtype == TENON_DTYPE_I8;
 }
 
 static const tn_operation *operation_for(tenon_dtype dtype)
@@ -159,7 +141,8 @@ static bool add_f32(bench_session *session, product *p, tenon_dtype dtype, bench
 static void add_peers(bench_session *session, const bench_suite *suite, product *p,
                       tenon_dtype dtype, bench_case *bench)
 {
-    const bool on_host = suite->selection != BENCH_GEMM_GPU;
+    const bench_suite_peers peers = suite->shapes->peers;
+    const bool on_host = peers != BENCH_PEERS_GPU;
     BENCH_ADD_PEER(session, bench, "openblas",
                    on_host && bench_openblas_gemm(&p->peer, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn",
@@ -168,14 +151,11 @@ static void add_peers(bench_session *session, const bench_suite *suite, product 
                    on_host && bench_onednn_gemm(&p->peer, true, bench_way_at));
     BENCH_ADD_PEER(session, bench, "clblast", bench_clblast_gemm(&p->peer, bench_way_at));
     BENCH_ADD_PEER(session, bench, "tenon-f32",
-                   suite->selection != BENCH_GEMM_SHORT &&
-                       add_f32(session, p, dtype, bench_way_at));
+                   peers != BENCH_PEERS_ALL && add_f32(session, p, dtype, bench_way_at));
     BENCH_ADD_PEER(session, bench, "cublas",
-                   suite->selection != BENCH_GEMM_CPU &&
-                       bench_cublas_gemm(session, &p->peer, bench_way_at));
+                   peers != BENCH_PEERS_CPU && bench_cublas_gemm(session, &p->peer, bench_way_at));
     BENCH_ADD_PEER(session, bench, "rocblas",
-                   suite->selection != BENCH_GEMM_CPU &&
-                       bench_rocblas_gemm(session, &p->peer, bench_way_at));
+                   peers != BENCH_PEERS_CPU && bench_rocblas_gemm(session, &p->peer, bench_way_at));
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -184,7 +164,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     product *p = calloc(1, sizeof *p);
     if (p == NULL)
         return false;
-    p->shape = shape_of(suite, number);
+    p->shape = suite->shapes->gemm[number];
     p->params = (tenon_gemm_params)TENON_GEMM_PARAMS_INIT;
     p->params.solver = session->options->solver;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
@@ -201,11 +181,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, has_dtype, make};
-
-const bench_suite bench_suite_gemm = {"gemm", "matrix products, M x N x K", &functions, 1,
-                                      BENCH_GEMM_SHORT};
-const bench_suite bench_suite_gemm_cpu = {"gemm-cpu", "matrix products, M x N x K", &functions, 0.5,
-                                          BENCH_GEMM_CPU};
-const bench_suite bench_suite_gemm_gpu = {"gemm-gpu", "matrix products, M x N x K", &functions, 0.5,
-                                          BENCH_GEMM_GPU};
+const bench_kind bench_gemm_cases = {count, name_of, has_dtype, make};

@@ -12,7 +12,9 @@
 #define ANSWER_SIZE 262144 /* of all samples as text */
 /* A difference may be this part of the largest element. Of the millions of units in a large step,
  * some are so near to 0, to another one in their window or to a drawn number that rounding decides
- * where their gradients go; in a small step that is unlikely. */
+ * where their gradients go; in a small step that is unlikely. decisions.py measures the effect:
+ * with 16 images, 2 such units change gradients of AlexNet by up to 0.005 of the largest element,
+ * and sums by less than 0.00001. */
 #define TOLERANCE       1e-4
 #define LARGE           1e9 /* operations */
 #define LARGE_TOLERANCE 1e-2
