@@ -110,15 +110,17 @@ static void *act(void *data)
 
 void group_in_processes(group_world *w, group_part part, void *data, group_result *results)
 {
-    actor actors[GROUP_MOST] = {0};
-    for (uint32_t p = 0; p < w->processes; p++)
-        actors[p] =
-            (actor){.w = w, .process = p, .part = part, .data = data, .result = &results[p]};
+    actor first = {.w = w, .part = part, .data = data, .result = results};
+    actor others[GROUP_MOST] = {first};
+    for (uint32_t p = 1; p < w->processes; p++) {
+        others[p] = first;
+        others[p].process = p;
+        others[p].result = &results[p];
+        assert_true(tn_thread_create(&others[p].thread, act, &others[p]));
+    }
+    act(&first); /* in this thread */
     for (uint32_t p = 1; p < w->processes; p++)
-        assert_true(tn_thread_create(&actors[p].thread, act, &actors[p]));
-    act(actors);
-    for (uint32_t p = 1; p < w->processes; p++)
-        tn_thread_join(actors[p].thread);
+        tn_thread_join(others[p].thread);
 }
 
 /* The whole memory of a tensor as bytes. */

@@ -67,14 +67,17 @@ static void *run_other(void *data)
     return NULL;
 }
 
+/* The context of both processes. */
+static tenon_context *used_context;
+
 static void open_process(process *p, uint32_t number)
 {
     const int64_t shape[] = {COUNT / 2, 2}, wide[] = {COUNT / 2, 3};
     p->number = number;
-    assert_ok(tenon_stream_create(test_context, NULL, &p->stream));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, wide, &p->x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &p->y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &p->packed));
+    assert_ok(tenon_stream_create(used_context, NULL, &p->stream));
+    assert_ok(tenon_tensor_create(used_context, TENON_DTYPE_F32, 2, wide, &p->x));
+    assert_ok(tenon_tensor_create(used_context, TENON_DTYPE_F32, 2, shape, &p->y));
+    assert_ok(tenon_tensor_create(used_context, TENON_DTYPE_F32, 2, shape, &p->packed));
     p->x = tenon_tensor_slice(p->x, 1, 0, 2);
     assert_ok(tenon_tensor_fill(p->stream, &p->x, number + 1, NULL));
     assert_ok(tenon_tensor_fill(p->stream, &p->packed, number + 5, NULL));
@@ -141,6 +144,7 @@ static bool check(const char *functions, cl_int error, unsigned nth)
 static void check_all(const char *functions, cl_int error, uint64_t stream)
 {
     test_random random = test_random_for(stream);
+    used_context = test_context;
     for (int i = 0; i < 3; i++) /* compiles kernels, and fills the caches */
         check(functions, error, 0);
     for (unsigned nth = 1; check(functions, error, nth);) {
@@ -153,6 +157,28 @@ static void check_all(const char *functions, cl_int error, uint64_t stream)
 TEST(allocations)
 {
     check_all(FAULTS_MEMORY, CL_SUCCESS, 3401);
+}
+
+/* Messages in pinned memory, whose contents are copied to and from the device. */
+TEST(device_with_its_own_memory)
+{
+    const cl_bool is_unified = CL_FALSE;
+    const cl_device_type type = CL_DEVICE_TYPE_GPU; /* a CPU's memory is always the host's */
+    const faults_answer answers[] = {
+        {CL_DEVICE_HOST_UNIFIED_MEMORY, &is_unified, sizeof is_unified},
+        {CL_DEVICE_TYPE, &type, sizeof type}};
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
+    assert_ok(tenon_context_device(test_context, &info));
+    const tenon_context_params params = tenon_context_params(.device = info.selector);
+    faults_give_device(answers, sizeof answers / sizeof *answers);
+    const tenon_status status = tenon_context_create(&params, &used_context);
+    faults_give_device(NULL, 0);
+    assert_ok(status);
+    assert_ok(tenon_context_device(used_context, &info));
+    assert_int_equal(info.unified_memory, 0);
+    for (int i = 0; i < 2; i++)
+        check("none", CL_SUCCESS, 0);
+    tenon_context_release(used_context);
 }
 
 TEST(opencl_calls)
@@ -210,6 +236,7 @@ TEST(failed_stream)
     char messages[2][512];
     const cl_int failed = CL_OUT_OF_RESOURCES;
     memset(p, 0, sizeof p);
+    used_context = test_context;
     for (uint32_t i = 0; i < 2; i++)
         open_process(&p[i], i);
     p[0].net = p[1].net = test_net_create(2, &(test_net_faults){0});
