@@ -26,7 +26,8 @@
  * Failures: a collective that cannot finish completes its events all the same, because some drivers
  * end the process if an event fails. The group keeps the failure, and its next call returns it,
  * with the rank and the call. The outputs of a failed collective are undefined. In one process, and
- * after TENON_ERROR_MISMATCH or a failure of a member's earlier work, the group can be used again.
+ * after TENON_ERROR_MISMATCH or a failure of a member's earlier work, the group can be used again;
+ * the call that returned the failure has done nothing and may be repeated.
  * Any other failure of a collective between processes breaks the group: its other collectives end,
  * the other processes are told, and every later call returns the failure, until tenon_group_shrink
  * makes a group of the processes that are left, or the group is destroyed. No wait for other

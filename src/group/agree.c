@@ -40,7 +40,7 @@ static uint32_t tag_of(const tn_job *job, bool is_sent)
                           (c->kind == TN_SEND) == is_sent ? TN_PAIR_SENDER : TN_PAIR_RECEIVER);
 }
 
-static tenon_status begin(tenon_group *group, tn_job *job)
+static tenon_status send_headers(tenon_group *group, tn_job *job)
 {
     for (uint32_t i = 0; i < job->peers; i++)
         TN_TRY(tn_message_receive(&group->transport, &group->places, tn_peer_of(group, job, i),
@@ -90,7 +90,7 @@ tenon_status tn_agree(tenon_group *group, tn_job *job, tn_progress *progress, bo
     if (job->peers == 0)
         return TENON_OK;
     if (!job->has_begun)
-        TN_TRY(begin(group, job));
+        TN_TRY(send_headers(group, job));
     for (uint32_t i = 0; i < job->peers; i++) {
         tn_message *sent = &job->header_sends[i], *received = &job->header_receives[i];
         TN_TRY(tn_message_test(&group->transport, &group->places, sent, &progress->moved));

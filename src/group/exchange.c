@@ -32,7 +32,7 @@ static tn_parcel *find(tn_parcel *parcels, uint32_t count, const tn_parcel *want
 }
 
 /* Adds a parcel unless the same range of the same member already goes to that process. */
-static tenon_status add(tn_parcel **parcels, uint32_t *count, const tn_parcel *parcel)
+static tenon_status add_parcel(tn_parcel **parcels, uint32_t *count, const tn_parcel *parcel)
 {
     if (find(*parcels, *count, parcel) != NULL)
         return TENON_OK;
@@ -71,9 +71,9 @@ static tenon_status list_step(const tenon_group *group, const tn_job *job, tn_ex
                             .count = step->count};
         parcel.message.peer = tn_process_of(places, to_here ? from : step->to);
         if (to_here && !tn_is_local(places, from))
-            TN_TRY(add(&e->in, &e->in_count, &parcel));
+            TN_TRY(add_parcel(&e->in, &e->in_count, &parcel));
         if (!to_here && tn_is_local(places, from))
-            TN_TRY(add(&e->out, &e->out_count, &parcel));
+            TN_TRY(add_parcel(&e->out, &e->out_count, &parcel));
     }
     return TENON_OK;
 }

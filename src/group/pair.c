@@ -143,7 +143,7 @@ static tenon_status agree(tenon_group *group, tn_job *job, tn_progress *progress
     return over ? start_parts(group, job) : TENON_OK;
 }
 
-static tenon_status begin(tenon_group *group, tn_job *job, tn_progress *progress)
+static tenon_status begin_pair(tenon_group *group, tn_job *job, tn_progress *progress)
 {
     bool over = true;
     TN_TRY(tn_agree_ready(group, job, progress, &over));
@@ -158,7 +158,7 @@ tenon_status tn_pair_advance(tenon_group *group, tn_job *job, tn_progress *progr
 {
     bool over = true;
     if (job->state == TN_JOB_WAITS)
-        TN_TRY(begin(group, job, progress));
+        TN_TRY(begin_pair(group, job, progress));
     if (job->state == TN_JOB_STAGES) {
         TN_TRY(tn_job_test_events(job, job->marks, 1, progress, &over));
         if (!over)
