@@ -303,5 +303,22 @@ class Commands(unittest.TestCase):
         np.testing.assert_array_equal(bench.columns(x, w).transpose(0, 3, 1, 2), y)
 
 
+class Streams(unittest.TestCase):
+    def test_a_tensor_on_several_streams(self):
+        streams, t = [tenon.Stream() for _ in range(3)], tenon.zeros(1000)
+        for i in range(60):  # each addition waits for the last one on another stream
+            tenon.elementwise(t, 1, kind="add", d=t, stream=streams[i % 3])
+        np.testing.assert_array_equal(t.numpy(), np.full(1000, 60, "f4"))
+
+    def test_wait(self):
+        first, second = tenon.Stream(), tenon.Stream()
+        first.wait(second)
+        first.wait(first)
+        with self.assertRaisesRegex(TypeError, "other: expected a tenon.Stream, got Context"):
+            first.wait(first.context)
+        with self.assertRaisesRegex(tenon.InvalidArgument, "another OpenCL context"):
+            first.wait(tenon.Stream(tenon.Context(first.context.device.selector)))
+
+
 if __name__ == "__main__":
     unittest.main()
