@@ -406,7 +406,7 @@ def measure(mpis, results, short):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library", type=Path, help="libtenon.so in a build folder")
+    parser.add_argument("built", metavar="LIBRARY", type=Path, help="libtenon.so in a build folder")
     parser.add_argument("--rounds", type=int, help="rounds of kills for each MPI (5)")
     parser.add_argument("--short", action="store_true", help="the MPIs of the system, fewer problems, one round")
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -420,7 +420,7 @@ def main():
         print("0 passed, 0 failed, 1 skipped: no MPI is installed")
         return 0
     results = Results()
-    library = args.library.resolve()
+    library = args.built.resolve()
     assemble(mpis, library)
     print(f"seed {args.seed}; rounds of kills: {rounds}")
     for mpi in mpis:
