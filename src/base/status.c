@@ -2,6 +2,8 @@
 
 #include "base/platform.h"
 
+#include <tenon/transport.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,8 +21,8 @@ static void check_all_sizes(group_collective call, uint64_t stream)
 TEST(results_are_read_at_once)
 {
     const int64_t length = 60;
-    world w;
-    world_open(&w, 3);
+    group_world w;
+    group_world_open(&w, 3, NULL);
     for (int round = 0; round < 50; round++) {
         tenon_tensor x[3], y[3];
         float ones[60], sums[60];
@@ -34,19 +34,19 @@ TEST(results_are_read_at_once)
             assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, &length, &y[m]));
             assert_ok(tenon_tensor_upload(w.streams[m], ones, sizeof ones, &x[m], NULL));
         }
-        assert_ok(tenon_group_all_reduce(w.group, TENON_GROUP_SUM, x, y, NULL));
+        assert_ok(tenon_group_all_reduce(w.groups[0], TENON_GROUP_SUM, x, y, NULL));
         for (uint32_t m = 0; m < 3; m++) {
             assert_ok(tenon_tensor_download(w.streams[m], &y[m], sums, sizeof sums, NULL));
             for (int64_t i = 0; i < length; i++)
                 assert_float_equal(sums[i], 3 * ones[i], 0);
         }
-        assert_ok(tenon_group_wait(w.group));
+        assert_ok(tenon_group_wait(w.groups[0]));
         for (uint32_t m = 0; m < 3; m++) {
             tenon_tensor_destroy(&x[m]);
             tenon_tensor_destroy(&y[m]);
         }
     }
-    world_close(&w);
+    group_world_close(&w);
 }
 
 TEST(all_reduces)
