@@ -30,10 +30,8 @@ static void begin_product(test_fixture *f, uint32_t number, test_random *random)
     params->epilogue.activation.kind =
         test_one_in(random, 2) ? TENON_ACTIVATION_RELU : TENON_ACTIVATION_IDENTITY;
     f->c.views[GEMM_A] = test_random_view(random, types[0], 2 + batched, a + skip);
-    f->c.views[GEMM_B] =
-        test_random_view(random, types[1], test_one_in(random, 2) ? 2 : 2 + batched, b + 1);
-    if (f->c.views[GEMM_B].rank == 3)
-        f->c.views[GEMM_B] = test_random_view(random, types[1], 3, b);
+    const bool repeats = batched == 0 || test_one_in(random, 2);
+    f->c.views[GEMM_B] = test_random_view(random, types[1], repeats ? 2 : 3, repeats ? b + 1 : b);
     f->c.views[GEMM_D] = test_random_view(random, TENON_DTYPE_F32, 2 + batched, d + skip);
     if (test_one_in(random, 2))
         f->c.views[GEMM_BIAS] = test_random_view(random, TENON_DTYPE_F32, 1, &d[2]);
