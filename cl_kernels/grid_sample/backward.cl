@@ -222,7 +222,11 @@ TENON_KERNEL void grid_sample_dgrid(__global const data_t *x, __global const dat
                            p.at[1] * args->y_stride[3] + p.at[2] * args->y_stride[4],
                        taps, args);
         }
-        for (int d = 3 - args->dims; d < 3; d++) {
+        TENON_UNROLL
+        for (int d = 0; d < 3; d++) {
+            if (d < 3 - args->dims) {
+                continue;
+            }
             const int size = args->size[d] - (args->flags & GRID_ALIGNED ? 1 : 0);
             const acc_t slope = is_number ? slopes[d] * ((acc_t)size * (acc_t)0.5f) : (acc_t)NAN;
             const long place = to + (2 - d) * all.dgrid_stride[4];
