@@ -21,8 +21,8 @@ LAYERS = len(WIDTHS) - 1
 class Member:
     """A device's parameters and the state of Adam."""
 
-    def __init__(self, parameters, stream):
-        self.stream = stream
+    def __init__(self, parameters, stream, batch=BATCH):
+        self.stream, self.batch = stream, batch
         self.parameters = [tenon.tensor(a, stream=stream) for a in parameters]
         self.first = [tenon.zeros(a.shape, context=stream.context) for a in parameters]
         self.second = [tenon.zeros(a.shape, context=stream.context) for a in parameters]
@@ -34,7 +34,7 @@ class Member:
             w, b = self.parameters[2 * i:2 * i + 2]
             self.values.append(p.forward(self.values[i], w, b, i == LAYERS - 1, self.stream))
         labels = tenon.tensor(labels, stream=self.stream)
-        self.d = p.loss_gradient(self.values[-1], labels, 1 / BATCH, self.stream)
+        self.d = p.loss_gradient(self.values[-1], labels, 1 / self.batch, self.stream)
 
     def backward(self, i, dw, db):
         """Computes the gradients of layer i."""
@@ -46,18 +46,20 @@ class Member:
             tenon.adam(*state, step=step, learning_rate=RATE, stream=self.stream)
 
 
-def train(members, buckets, batches):
-    for step, parts in enumerate(batches, 1):
-        for member, part in zip(members, parts):
-            member.forward(*part)
-        for i in reversed(range(LAYERS)):
-            for m, member in enumerate(members):
-                member.backward(i, *buckets.gradients[m][2 * i:2 * i + 2])
-                buckets.ready(m, 2 * i)
-                buckets.ready(m, 2 * i + 1)  # a bucket whose gradients are all ready is added now
-        buckets.finish()
-        for m, member in enumerate(members):
-            member.update(buckets.gradients[m], step)
+def compute(member, m, buckets, part):
+    """Enqueues the computation of a member's gradients of its part of a batch."""
+    member.forward(*part)
+    for i in reversed(range(LAYERS)):
+        member.backward(i, *buckets.gradients[m][2 * i:2 * i + 2])
+        buckets.ready(m, 2 * i)
+        buckets.ready(m, 2 * i + 1)  # a bucket whose gradients are all ready is added now
+
+
+def update(members, buckets, step):
+    """Ends a step with the sums of the gradients."""
+    buckets.finish()
+    for m, member in enumerate(members):
+        member.update(buckets.gradients[m], step)
 
 
 def parts_of(batch, count):
@@ -77,7 +79,10 @@ def main():
     # Streams of their own, so that the backward pass does not wait for the sums.
     group = tenon.Group([tenon.Stream(s.context) for s in streams])
     buckets = parallel.Buckets(group, [a.shape for a in parameters], bytes=32 << 10)
-    train(members, buckets, batches)
+    for step, parts in enumerate(batches, 1):
+        for m, (member, part) in enumerate(zip(members, parts)):
+            compute(member, m, buckets, part)
+        update(members, buckets, step)
 
     alone = p.Training(parameters, tenon.Stream(streams[0].context), RATE)
     for parts in batches:

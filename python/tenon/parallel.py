@@ -3,6 +3,7 @@
 | Kind | Helper |
 |---|---|
 | data parallel, with gradients summed in buckets during the backward pass | Buckets |
+| data parallel on unequal devices, with shares of the batch by measured speed | Shares, divide |
 | sharded optimizer state (ZeRO-1) | ShardedAdam |
 | sharded parameters, gradients and optimizer state (ZeRO-3, FSDP) | ShardedLayers |
 | tensor parallel: the columns and rows of two products | ColumnParallel, RowParallel |
@@ -26,11 +27,12 @@ from ._exchange import Exchange
 from ._group import Group
 from ._group_calls import stream_of_member
 from ._makers import empty, tensor, zeros
+from ._shares import Shares, divide
 from ._tensor import Shape, Tensor, dtype_name, shape_tuple
 from ._types import BITS
 
-__all__ = ["Buckets", "ColumnParallel", "Exchange", "Flat", "RowParallel", "ShardedAdam", "ShardedLayers", "Step", "mesh",
-           "one_forward_one_backward", "streams"]
+__all__ = ["Buckets", "ColumnParallel", "Exchange", "Flat", "RowParallel", "ShardedAdam", "ShardedLayers", "Shares",
+           "Step", "divide", "mesh", "one_forward_one_backward", "streams"]
 _ALIGNMENT = 64  # elements; views begin at multiples of it
 
 

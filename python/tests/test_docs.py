@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/python.md", "python/README.md")  # pages that must contain Python code
 # Examples of parallel training, which fail themselves if results differ from those of one device.
 PARALLEL = (("data_parallel", "member 1 of 2, 2 buckets: 0 parameters differ"),
+            ("unequal_devices", "samples, kept: True"),
             ("sharded_optimizer", "member 2 of 3: 0 parameters differ"),
             ("sharded_parameters", "member 3 of 4: 0 parameters differ"),
             ("tensor_parallel", "% of their bounds"),
