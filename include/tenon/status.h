@@ -65,13 +65,13 @@ typedef enum tenon_status {
      * handlers are running. Every call that would use the driver returns this immediately;
      * functions that release an object do nothing. */
     TENON_ERROR_PROCESS = 14,
-    /** A process of a group has ended or cannot be reached (tenon/group.h). The message has the rank
-     * and the call. Every later call on the group fails until tenon_group_shrink. */
+    /** A process of a group has ended or cannot be reached (tenon/group.h). The message has the
+     * rank and the call. Every later call on the group fails until tenon_group_shrink. */
     TENON_ERROR_PEER_LOST = 15,
     /** A collective of a group did not end within its deadline. The message has the rank that was
      * waited for, and the call. Later calls on the group fail, as after TENON_ERROR_PEER_LOST. */
     TENON_ERROR_TIMEOUT = 16,
-    /** The processes of a group made different calls: of another function, type, size, root or kind.
+    /** The processes of a group made different calls: another function, type, shape, root or kind.
      * The message has the rank, the call and both values. Nothing was moved. */
     TENON_ERROR_MISMATCH = 17,
     /** A file cannot be read or written, is damaged, or has other contents than expected. The

@@ -792,8 +792,8 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
     }
 };
 
-/** Owns a tenon_checkpoint: an open file of named tensors. Lists of tensors and texts are written as
- * {{"w", w}, {"b", b}} and {{"step", "3"}}. */
+/** Owns a tenon_checkpoint: an open file of named tensors. Lists of tensors and texts are written
+ * as {{"w", w}, {"b", b}} and {{"step", "3"}}. */
 class Checkpoint : public detail::owner<tenon_checkpoint, tenon_checkpoint_close> {
   public:
     using owner::owner;
