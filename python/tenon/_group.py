@@ -388,7 +388,7 @@ class Group(Calls):
         return self._result([output], y, [x])[0]
 
     def barrier(self) -> None:
-        """Makes later work of every member's stream wait for the earlier work of all of them. Returns without waiting."""
+        """Makes later work of every member's stream wait for the earlier work of all members. Does not wait itself."""
         self._call(lib.tenon_group_barrier, [], [])
 
     def poll(self) -> bool:
