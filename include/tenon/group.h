@@ -13,6 +13,10 @@
  * earlier work of each member's stream is done, and later work of these streams waits for it.
  * Collectives of a group are executed in the order of their calls.
  *
+ * Unlike other operations, a collective does not keep the memory of its tensors: the caller may
+ * free it only after the call's events have completed, or after tenon_group_wait. The tenon_tensor
+ * structs and the arrays of them are read only during the call.
+ *
  * Progress: a thread of the group moves the data and launches the kernels that combine it. If the
  * transport lacks TENON_TRANSPORT_THREADS there is no thread. Only calls on the group then make
  * progress (between others, call tenon_group_poll): call tenon_group_wait before waiting for a
@@ -29,9 +33,9 @@
  * after TENON_ERROR_MISMATCH or a failure of a member's earlier work, the group can be used again;
  * the call that returned the failure has done nothing and may be repeated.
  * Any other failure of a collective between processes breaks the group: its other collectives end,
- * the other processes are told, and every later call returns the failure, until tenon_group_shrink
- * makes a group of the processes that are left, or the group is destroyed. No wait for other
- * processes lasts longer than the group's deadline.
+ * the other processes are notified, and every later call returns the failure, until
+ * tenon_group_shrink makes a group of the processes that are left, or the group is destroyed. No
+ * wait for other processes lasts longer than the group's deadline.
  */
 #ifndef TENON_GROUP_H
 #define TENON_GROUP_H

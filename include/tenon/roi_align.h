@@ -88,8 +88,8 @@ TENON_CALL tenon_status tenon_roi_align_plan(tenon_context *context,
 /** Computes dx, the gradient of tenon_roi_align. With averages, each element of dy, divided by the
  * number of samples, is added to the four elements around each sample of its bin, times their
  * interpolation weights. With maxima, dy times its weight is added to the element that gave the
- * maximum. Of equal candidates, or of several NaN, that is the first one in the order of the rows of
- * samples, the samples of a row, and the rows and columns of the elements around a sample. If a
+ * maximum. Of equal candidates, or of several NaN, that is the first one in the order of the rows
+ * of samples, the samples of a row, and the rows and columns of the elements around a sample. If a
  * sample outside x is the maximum, nothing is added. Regions are added in their order, without
  * atomics, so every call gives the same bits. An element with weight 0 is not affected, whatever dy
  * is there.
