@@ -19,10 +19,10 @@
  * The transport has a communicator of its own, made by MPI_Comm_dup, so its messages never meet
  * those of the application. Errors of that communicator are returned, not fatal. A process that
  * ended unexpectedly is reported as TENON_ERROR_PEER_LOST if the job continues: most launchers end
- * the whole job instead. With Open MPI 5 and `mpirun --with-ft ulfm` (User-Level Failure Mitigation)
- * the survivors are notified, and `shrink` gives them a transport without the lost processes. After
- * that, MPI_Finalize may wait for the lost process forever: write a checkpoint, and end the process
- * by _exit.
+ * the whole job instead. With Open MPI 5 and `mpirun --with-ft ulfm` (User-Level Failure
+ * Mitigation) the survivors are notified, and `shrink` gives them a transport without the lost
+ * processes. After that, MPI_Finalize may wait for the lost process forever: write a checkpoint,
+ * and end the process by _exit.
  */
 #ifndef TENON_MPI_H
 #define TENON_MPI_H
