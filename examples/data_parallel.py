@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Trains a classifier of handwritten digits on several devices at once: each computes the gradients of its part of a
-batch, and they are added in buckets while the backward pass goes on.
+batch, and they are added in buckets during the backward pass.
 
 The members are equal parts of the CPU, or any devices that are given as arguments. The result has the same bits as
 training on one device that adds the gradients of the same parts in the same order, provided that the devices are equal.

@@ -17,7 +17,7 @@ FIRST = [0, 2, 3, LAYERS]  # the first layer of each stage, and the number of la
 
 
 class Stage:
-    """Some layers, the values of the micro-batches that are on their way, and the state of Adam."""
+    """Some layers, the values of the micro-batches in flight, and the state of Adam."""
 
     def __init__(self, number, parameters, stream):
         self.first, self.end, self.stream = FIRST[number], FIRST[number + 1], stream

@@ -2,7 +2,7 @@
 """Trains a classifier of handwritten digits whose products are divided among several devices: the first by columns, the
 second by rows (tensor parallel, as in Megatron-LM). A step has one all-reduce in the forward pass.
 
-Sums over the rows are divided among the devices, so the result has not the same bits as on one device. The example
+Sums over the rows are divided among the devices, so the result does not have the same bits as on one device. The example
 computes the gradients of the first step in double precision, together with bounds of the errors that single precision
 may cause in sums of any order (docs/numerics.md), and fails if a gradient is not within its bound.
 

@@ -101,7 +101,8 @@ static bool read_product(const bench_reader *reader, const json_t *from, bench_g
         !bench_read_text(reader, from, "transposed", false, &transposed))
         return false;
     if (strlen(transposed) != strspn(transposed, "ab"))
-        return bench_refuse(reader, "\"transposed\" must be \"a\", \"b\" or \"ab\"");
+        return bench_refuse(reader, "\"transposed\" must be \"a\", \"b\" or \"ab\", not \"%.40s\"",
+                            transposed);
     shape->a_transposed = strchr(transposed, 'a') != NULL;
     shape->b_transposed = strchr(transposed, 'b') != NULL;
     return true;
@@ -168,9 +169,14 @@ static bool has_conv(const bench_shape_suite *suite, const bench_conv_shape *sha
 static bool sizes_fit(const bench_reader *reader, const bench_conv_shape *s)
 {
     if (s->c % s->groups != 0 || s->k % s->groups != 0)
-        return bench_refuse(reader, "\"groups\" must divide \"c\" and \"k\"");
+        return bench_refuse(reader, "\"groups\" must divide \"c\" and \"k\": %lld, %lld and %lld",
+                            (long long)s->groups, (long long)s->c, (long long)s->k);
     if (s->h + 2 * s->pad < s->r || s->w + 2 * s->pad < s->s)
-        return bench_refuse(reader, "the filters are larger than the padded images");
+        return bench_refuse(reader,
+                            "the filters are larger than the padded images: %lldx%lld and "
+                            "%lldx%lld",
+                            (long long)s->r, (long long)s->s, (long long)(s->h + 2 * s->pad),
+                            (long long)(s->w + 2 * s->pad));
     return true;
 }
 

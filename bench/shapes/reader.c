@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool bench_refuse(const bench_reader *reader, const char *format, ...)
@@ -35,6 +36,17 @@ bool bench_only_known(const bench_reader *reader, const json_t *object, const ch
     return true;
 }
 
+/* Refuses a member: "NAME" must be WANTED, not the value that it has. */
+static bool refuse_value(const bench_reader *reader, const char *name, const char *wanted,
+                         const json_t *member)
+{
+    char *value = json_dumps(member, JSON_COMPACT | JSON_ENCODE_ANY);
+    (void)bench_refuse(reader, "\"%s\" must be %s, not %.40s", name, wanted,
+                       value != NULL ? value : "?");
+    free(value);
+    return false;
+}
+
 bool bench_read_text(const bench_reader *reader, const json_t *object, const char *name,
                      bool is_required, const char **value)
 {
@@ -44,7 +56,7 @@ bool bench_read_text(const bench_reader *reader, const json_t *object, const cha
     if (member == NULL)
         return bench_refuse(reader, "the member \"%s\" is missing", name);
     if (!json_is_string(member) || *json_string_value(member) == '\0')
-        return bench_refuse(reader, "\"%s\" must be a text that is not empty", name);
+        return refuse_value(reader, name, "a text that is not empty", member);
     *value = json_string_value(member);
     return true;
 }
@@ -58,9 +70,12 @@ bool bench_read_integer(const bench_reader *reader, const json_t *object, const 
     if (member == NULL)
         return bench_refuse(reader, "the member \"%s\" is missing", name);
     const json_int_t number = json_integer_value(member);
-    if (!json_is_integer(member) || number < least || number > most)
-        return bench_refuse(reader, "\"%s\" must be an integer from %lld to %lld", name,
-                            (long long)least, (long long)most);
+    if (!json_is_integer(member) || number < least || number > most) {
+        char wanted[80];
+        snprintf(wanted, sizeof wanted, "an integer from %lld to %lld", (long long)least,
+                 (long long)most);
+        return refuse_value(reader, name, wanted, member);
+    }
     *value = (int64_t)number;
     return true;
 }
@@ -72,7 +87,7 @@ bool bench_read_flag(const bench_reader *reader, const json_t *object, const cha
     if (member == NULL)
         return true;
     if (!json_is_boolean(member))
-        return bench_refuse(reader, "\"%s\" must be true or false", name);
+        return refuse_value(reader, name, "true or false", member);
     *value = json_is_true(member);
     return true;
 }

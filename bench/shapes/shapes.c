@@ -59,7 +59,8 @@ static bool read_peers(const bench_reader *reader, const json_t *suite, bench_sh
                 : strcmp(peers, "gpu") == 0 ? BENCH_PEERS_GPU
                                             : BENCH_PEERS_ALL;
     return to->peers != BENCH_PEERS_ALL || strcmp(peers, "all") == 0 ||
-           bench_refuse(reader, "\"peers\" must be \"all\", \"cpu\" or \"gpu\"");
+           bench_refuse(reader, "\"peers\" must be \"all\", \"cpu\" or \"gpu\", not \"%.40s\"",
+                        peers);
 }
 
 static bool read_seconds(const bench_reader *reader, const json_t *suite, bench_shape_suite *to)

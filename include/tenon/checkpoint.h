@@ -3,8 +3,8 @@
  *
  * The format is safetensors (https://github.com/huggingface/safetensors, "Format"): a JSON header
  * with the name, type, shape and place of each tensor, then their elements in row-major order, low
- * bytes first. Other programs read these files, and these functions read theirs. A file has no
- * trace of devices or of the number of processes that wrote it. A checkpoint from which training
+ * bytes first. Other programs read these files, and these functions read theirs. A file does not
+ * record the devices and the number of processes that wrote it. A checkpoint from which training
  * resumes with the same bits contains the parameters, the optimizer's state (velocities, moments,
  * masters) and, as texts, the numbers of which the random state consists: the step, the seed and
  * the sequence (random.h).
@@ -24,13 +24,13 @@
  *
  * Tensors that are divided among devices or processes are written to one file as well, slice by
  * slice, by a tenon_checkpoint_writer: each stream of a process writes its own slices, and one
- * process receives those of the others (for example by tenon_group_transfer or MPI). Each of any
+ * process receives those of the others (for example by tenon_group_receive). Each of any
  * number of processes then reads its slices from the file (tenon_checkpoint_read).
  *
- * Saving never damages an earlier file. The new one is written beside it as
- * `PATH.writing-…`, forced to the disk, and renamed. A process that ends before leaves that
- * temporary file, which the next save to the same path removes. A program that reads the old file
- * keeps it; on Windows, the rename fails while another program has the file open.
+ * Saving never damages an earlier file. The new one is written beside it as `PATH.writing-…`,
+ * forced to the disk, and renamed. A process that is killed before the rename leaves the temporary
+ * file, which the next save to the same path on the same host removes. A program that has the old
+ * file open can still read it; on Windows, the rename fails while another program has it open.
  *
  * Tensors pass through a staging buffer of at most TENON_CHECKPOINT_STAGING bytes of host memory;
  * those that are neither dense nor shared with the host through another of that size on the device.

@@ -60,10 +60,10 @@ TENON_API void tenon_grid_sample_params_default(tenon_grid_sample_params *params
 /** Interpolates images at the places of a grid (M. Jaderberg, K. Simonyan, A. Zisserman and K.
  * Kavukcuoglu, "Spatial Transformer Networks", 2015, section 3.3; ONNX, operator GridSample).
  * y[n, c, p, q] is the image of channel c of x[n] at x = grid[n, p, q, 0], along W, and y = grid[n,
- * p, q, 1], along H. Images with three spatial dimensions, N C D H W, have places o, p, q of three
- * coordinates: along W, H and D. A coordinate g is at element ((g + 1) · size - 1) / 2, or with
- * TENON_GRID_SAMPLE_ALIGN_CORNERS (g + 1) / 2 · (size - 1), counted from 0. Elements outside the
- * image are defined by `padding`.
+ * p, q, 1], along H. For images with three spatial dimensions, N C D H W, the places are (o, p, q),
+ * each with three coordinates: along W, H and D. A coordinate g is at element ((g + 1) · size - 1)
+ * / 2, or with TENON_GRID_SAMPLE_ALIGN_CORNERS (g + 1) / 2 · (size - 1), counted from 0. Elements
+ * outside the image are defined by `padding`.
  *
  * Coordinates and sums are computed in f32, or f64 for f64; elements beyond ±2²⁴ are treated as
  * ±2²⁴. If a coordinate is NaN, the element of y is NaN. Every call gives the same bits.
@@ -73,12 +73,12 @@ TENON_API void tenon_grid_sample_params_default(tenon_grid_sample_params *params
  *  @param grid    N P Q 2 or N O P Q 3, of x's type, or f32 if x is f16 or bf16; any strides,
  *                 including 0
  *  @param y       N C P Q or N C O P Q, of x's type; must not overlap any other operand, nor its
- * own elements
+ *                 own elements
  *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type; a size above
  *          2²⁴; cubic interpolation of N C D H W) · TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device
- * without it) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
- *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+ *          without it) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_grid_sample(tenon_stream *stream,
                                           const tenon_grid_sample_params *params,
                                           const tenon_tensor *x, const tenon_tensor *grid,
@@ -100,14 +100,14 @@ TENON_CALL tenon_status tenon_grid_sample_plan(tenon_context *context,
  * with a coordinate that is NaN contributes nothing to dx, and its elements of dgrid are NaN.
  *
  * Every call gives the same bits: an element of dx adds the places in their order. The workspace
- * has dx in f32, or f64 for f64, with the channels rounded up to a multiple of 8.
+ * holds dx in f32, or f64 for f64, with the channels rounded up to a multiple of 8.
  *  @param params  those of the forward call
- *  @param x       as in tenon_grid_sample; NULL is allowed if dgrid is NULL
+ *  @param x       as in tenon_grid_sample; may be NULL if dgrid is NULL
  *  @param grid    as in tenon_grid_sample
  *  @param dy      the gradient of y, with its shape, of x's type; any strides, including 0
- *  @param dx      of x's shape and type, or NULL; must not overlap any other operand, nor its own
- *                 elements
- *  @param dgrid   of grid's shape and type, or NULL if dx is not; as dx
+ *  @param dx      of x's shape and type, or NULL: not computed; must not overlap any other operand,
+ *                 nor its own elements
+ *  @param dgrid   of grid's shape and type, otherwise as dx. At least one of both must be given
  *  @param sync    may be NULL
  *  @return as tenon_grid_sample; also TENON_ERROR_WORKSPACE_TOO_SMALL */
 TENON_CALL tenon_status tenon_grid_sample_backward(tenon_stream *stream,

@@ -13,10 +13,14 @@
  * earlier work of each member's stream is done, and later work of these streams waits for it.
  * Collectives of a group are executed in the order of their calls.
  *
+ * Unlike other operations, a collective does not keep the memory of its tensors: the caller may
+ * free it only after the call's events have completed, or after tenon_group_wait. The tenon_tensor
+ * structs and the arrays of them are read only during the call.
+ *
  * Progress: a thread of the group moves the data and launches the kernels that combine it. If the
- * transport lacks TENON_TRANSPORT_THREADS there is no thread; then every call on the group makes
- * progress, and tenon_group_poll is for the time between them. Wait with tenon_group_wait before
- * waiting for a stream: nothing else ends the collective that the stream waits for.
+ * transport lacks TENON_TRANSPORT_THREADS there is no thread. Only calls on the group then make
+ * progress (between others, call tenon_group_poll): call tenon_group_wait before waiting for a
+ * stream, because a stream waits for its collectives.
  *
  * Elements are combined in the order of the ranks: ((x0 + x1) + x2) + …, each result by one member
  * that sends it to the others, or, if small, by each member. So all members receive the same bits,
@@ -29,9 +33,9 @@
  * after TENON_ERROR_MISMATCH or a failure of a member's earlier work, the group can be used again;
  * the call that returned the failure has done nothing and may be repeated.
  * Any other failure of a collective between processes breaks the group: its other collectives end,
- * the other processes are told, and every later call returns the failure, until tenon_group_shrink
- * makes a group of the processes that are left, or the group is destroyed. No wait for other
- * processes lasts longer than the group's deadline.
+ * the other processes are notified, and every later call returns the failure, until
+ * tenon_group_shrink makes a group of the processes that are left, or the group is destroyed. No
+ * wait for other processes lasts longer than the group's deadline.
  */
 #ifndef TENON_GROUP_H
 #define TENON_GROUP_H
@@ -45,7 +49,7 @@ TENON_BEGIN_C
  * streams during a call. A group holds references to the members' contexts. */
 typedef struct tenon_group tenon_group;
 
-/** The operation that combines elements. */
+/** The operation that combines elements: the kind of a reduction. */
 typedef enum tenon_group_kind {
     TENON_GROUP_SUM = 0,     /**< sum */
     TENON_GROUP_MEAN = 1,    /**< sum divided by the number of members; not of integers */
@@ -64,8 +68,8 @@ typedef enum tenon_group_kind {
 typedef struct tenon_group_params {
     uint32_t struct_size; /**< sizeof(tenon_group_params) */
     uint32_t flags;       /**< 0 */
-    /** Connects the processes; copied. NULL: all members are in this process. A group that was
-     * created owns the transport and destroys it. */
+    /** Connects the processes; the table is copied. NULL: all members are in this process. If the
+     * group is created, it owns the transport and destroys it. */
     const tenon_transport *transport;
     /** The longest time in seconds that a collective waits for other processes, from the moment
      * when it is the first unfinished one and its members' earlier work is done. Also for the
@@ -97,16 +101,16 @@ TENON_API void tenon_group_params_default(tenon_group_params *params, uint32_t s
 
 /** Creates a group. With a transport, every process calls this, and the call waits for the others.
  *  @param streams  the members of this process, each stream once; they must exist until the group
- * is destroyed
+ *                  is destroyed
  *  @param count    at least 1; all processes together have at most TENON_GROUP_MAX_MEMBERS. A group
  *                  of one works
  *  @param params   NULL means the defaults; read only during the call
  *  @param out      receives the group, to be freed with tenon_group_destroy; NULL on failure, after
  *                  which the transport still belongs to the caller
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a stream twice; an invalid count,
- * deadline or transport) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_TIMEOUT ·
- *          TENON_ERROR_PEER_LOST · TENON_ERROR_MISMATCH (another version of Tenon, or parameters
- *          that differ) · a failure of the transport */
+ *          deadline or transport) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_TIMEOUT · TENON_ERROR_PEER_LOST · TENON_ERROR_MISMATCH (another version of
+ *          Tenon, or parameters that differ) · a failure of the transport */
 TENON_CALL tenon_status tenon_group_create(tenon_stream *const *streams, uint32_t count,
                                            const tenon_group_params *params, tenon_group **out);
 
@@ -138,11 +142,11 @@ TENON_API uint32_t tenon_group_local_count(const tenon_group *group);
  *                 If the collective fails later, its events complete all the same
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type or kind) ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a member without it) · TENON_ERROR_OUT_OF_MEMORY
- * · TENON_ERROR_OPENCL. An earlier collective that failed after its call had returned, or the
- * failure that broke the group: its status, with a message that names the call and the rank; this
- * call has then done nothing. Such a status is any of the above, TENON_ERROR_ASYNCHRONOUS (a
- * member's earlier work has failed), TENON_ERROR_MISMATCH, TENON_ERROR_TIMEOUT,
- * TENON_ERROR_PEER_LOST or a failure of the transport */
+ *          · TENON_ERROR_OPENCL. An earlier collective that failed after its call had returned, or
+ *          the failure that broke the group: its status, with a message that names the call and the
+ *          rank; this call has then done nothing. Such a status is any of the above,
+ *          TENON_ERROR_ASYNCHRONOUS (a member's earlier work has failed), TENON_ERROR_MISMATCH,
+ *          TENON_ERROR_TIMEOUT, TENON_ERROR_PEER_LOST or a failure of the transport */
 TENON_CALL tenon_status tenon_group_all_reduce(tenon_group *group, tenon_group_kind kind,
                                                const tenon_tensor *x, const tenon_tensor *y,
                                                cl_event *events);
@@ -163,7 +167,7 @@ TENON_CALL tenon_status tenon_group_all_reduce_many(tenon_group *group, tenon_gr
 /** Combines the members' tensors; the member `root` receives the result in y.
  *  @param root    a rank
  *  @param y       one tensor, of x's type and shape; not read in processes without that member
- *  @param events  as tenon_group_all_reduce: one per member
+ *  @param events  as tenon_group_all_reduce: one per local member
  *  @return as tenon_group_all_reduce */
 TENON_CALL tenon_status tenon_group_reduce(tenon_group *group, tenon_group_kind kind, uint32_t root,
                                            const tenon_tensor *x, const tenon_tensor *y,
@@ -183,10 +187,10 @@ TENON_CALL tenon_status tenon_group_reduce_scatter(tenon_group *group, tenon_gro
 /** Gives every member the tensors of all, one after the other along the first dimension: y[m] =
  * x[0], x[1], … for each m.
  *  @param x  one tensor per local member, of any type, all of the same type and shape, of rank at
- * least 1
+ *            least 1
  *  @param y  one per local member, of x's type and shape, except that the first dimension is
- * multiplied by the number of members; x[m] may be the m-th part of y[m], must not overlap it
- *            otherwise
+ *            multiplied by the number of members; x[m] may be the m-th part of y[m], must not
+ *            overlap it otherwise
  *  @return as tenon_group_all_reduce */
 TENON_CALL tenon_status tenon_group_all_gather(tenon_group *group, const tenon_tensor *x,
                                                const tenon_tensor *y, cl_event *events);
@@ -195,7 +199,7 @@ TENON_CALL tenon_status tenon_group_all_gather(tenon_group *group, const tenon_t
  *  @param root  a rank
  *  @param x     one tensor, of any type, of that member; not read in other processes
  *  @param y     one tensor per local member, of x's type and shape; that of the member `root` may
- * be exactly x
+ *               be exactly x
  *  @return as tenon_group_all_reduce */
 TENON_CALL tenon_status tenon_group_broadcast(tenon_group *group, uint32_t root,
                                               const tenon_tensor *x, const tenon_tensor *y,
@@ -204,7 +208,7 @@ TENON_CALL tenon_status tenon_group_broadcast(tenon_group *group, uint32_t root,
 /** Gives each member a part of every other member's tensor: part j of y[m] is part m of x[j], where
  * tensors are divided into n equal parts along the first dimension.
  *  @param x  one tensor per local member, of any type, all of the same type and shape, of rank at
- * least 1; the first dimension is a multiple of the number of members
+ *            least 1; the first dimension is a multiple of the number of members
  *  @param y  one per local member, of x's type and shape; must not overlap x[m]
  *  @return as tenon_group_all_reduce */
 TENON_CALL tenon_status tenon_group_all_to_all(tenon_group *group, const tenon_tensor *x,
@@ -215,7 +219,7 @@ TENON_CALL tenon_status tenon_group_all_to_all(tenon_group *group, const tenon_t
  * are independent of other calls: a send is done when the tensor has been copied to the host,
  * without waiting for the receiver.
  *  @param from   the rank of a local member
- *  @param to     a rank; may be equal
+ *  @param to     a rank; may be equal to `from`
  *  @param x      a tensor of member `from`, of any type
  *  @param event  receives an event that completes when x may be overwritten; as the events of
  *                tenon_group_all_reduce
@@ -224,7 +228,9 @@ TENON_CALL tenon_status tenon_group_send(tenon_group *group, uint32_t from, uint
                                          const tenon_tensor *x, cl_event *event);
 
 /** Receives a tensor in a local member from another member: see tenon_group_send. Later work of the
- * member's stream waits for it.
+ * member's stream waits for it. If the sender is local too, its send may be called later, but
+ * before tenon_group_wait and tenon_group_destroy, which end a receive without a send
+ * (TENON_ERROR_MISMATCH).
  *  @param from   a rank; may be equal to `to`
  *  @param to     the rank of a local member
  *  @param y      a tensor of member `to`, of the type and shape that is sent
@@ -249,7 +255,7 @@ TENON_CALL tenon_status tenon_group_wait(tenon_group *group);
 
 /** Makes a group of the processes that are left after a failure. All survivors call this.
  * Unfinished collectives of the old group end without results; it can then only be destroyed. The
- * members keep their order; their ranks are numbered anew. The call waits for the other survivors.
+ * members keep their order and get new ranks. The call waits for the other survivors.
  *  @param out  receives the new group with the same local members and parameters; NULL on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_UNSUPPORTED (no transport,
  *          or one that cannot shrink) · otherwise as tenon_group_create */

@@ -18,10 +18,10 @@
  *
  * The transport has a communicator of its own, made by MPI_Comm_dup, so its messages never meet
  * those of the application. Errors of that communicator are returned, not fatal. A process that
- * ended unexpectedly is reported as TENON_ERROR_PEER_LOST if the MPI continues at all: most
- * launchers end the whole job instead. With Open MPI 5 and `mpirun --with-ft ulfm` (User-Level
- * Failure Mitigation) the survivors are told, and `shrink` gives them a transport without the lost
- * processes. After that, MPI_Finalize may wait for the lost process for ever: write a checkpoint,
+ * ended unexpectedly is reported as TENON_ERROR_PEER_LOST if the job continues: most launchers end
+ * the whole job instead. With Open MPI 5 and `mpirun --with-ft ulfm` (User-Level Failure
+ * Mitigation) the survivors are notified, and `shrink` gives them a transport without the lost
+ * processes. After that, MPI_Finalize may wait for the lost process forever: write a checkpoint,
  * and end the process by _exit.
  */
 #ifndef TENON_MPI_H
@@ -87,7 +87,7 @@ static inline tenon_status tenon_mpi_status(int code)
     }
 }
 
-/** Fails with the message "call: MPI's text". Private. */
+/** Fails with the message "tenon_mpi_transport: CALL: MPI's text". Private. */
 static inline tenon_status tenon_mpi_fail(const char *call, int code)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "", message[MPI_MAX_ERROR_STRING + 64];

@@ -87,14 +87,15 @@ TENON_CALL tenon_status tenon_roi_align_plan(tenon_context *context,
 
 /** Computes dx, the gradient of tenon_roi_align. With averages, each element of dy, divided by the
  * number of samples, is added to the four elements around each sample of its bin, times their
- * interpolation weights. With maxima, dy times its weight is added to the element that is the
- * maximum: of equal ones, the first in the order of the samples' rows, samples, rows and columns;
- * of several NaN, the first; none if a sample outside x is the maximum. Regions are added in their
- * order, without atomics, so every call gives the same bits. An element with weight 0 is not
- * affected, whatever dy is there.
+ * interpolation weights. With maxima, dy times its weight is added to the element that gave the
+ * maximum. Of equal candidates, or of several NaN, that is the first one in the order of the rows
+ * of samples, the samples of a row, and the rows and columns of the elements around a sample. If a
+ * sample outside x is the maximum, nothing is added. Regions are added in their order, without
+ * atomics, so every call gives the same bits. An element with weight 0 is not affected, whatever dy
+ * is there.
  *  @param params   those of the forward call; NULL means the defaults
  *  @param x        that of the forward call, of dx's shape and type, any strides, including 0; may
- * be NULL for averages, which do not read it
+ *                  be NULL for averages, which do not read it
  *  @param dy       the gradient of y, R C and the bins, of dx's type, any strides, including 0
  *  @param rois     those of the forward call, of dx's type, R 4; there is no gradient for them
  *  @param indices  those of the forward call, i32, R. A region whose index is negative or not below

@@ -74,10 +74,11 @@ TENON_API void tenon_segment_params_default(tenon_segment_params *params, uint32
  *                   means (which are divided by the number of rows, not by the sum of the weights);
  *                   may be NULL
  *  @param segments  i32 or i64, rank 1: the first position of each segment and the end of the last
- * one, ascending, one more than y has rows. With TENON_SEGMENT_IDS instead the segment of each
- * position, ascending. NULL: segments of equal length; the number of positions must be a multiple
- * of the rows of y. Offsets are limited to the positions that exist. If they, or the numbers, are
- * not ascending, the segments are unspecified, but nothing outside the tensors is accessed
+ *                   one, ascending, one more than y has rows. With TENON_SEGMENT_IDS instead the
+ *                   segment of each position, ascending. NULL: segments of equal length; the number
+ *                   of positions must be a multiple of the rows of y. Offsets are limited to the
+ *                   positions that exist. If they, or the numbers, are not ascending, the segments
+ *                   are unspecified, but nothing outside the tensors is accessed
  *  @param y         of x's type, and of x's shape except for dimension 0, the number of segments.
  *                   Must not overlap the inputs, and its own elements must not overlap
  *  @param sync    may be NULL
@@ -113,12 +114,12 @@ TENON_CALL tenon_status tenon_segment_reduce_plan(
  * tenon_segment_reduce_backward_weights computes the gradient of the weights.
  *  @param params    those of the forward call, except for `solver`; the kind must be sum or mean
  *  @param dy        the gradient with respect to y: f64, f32, f16 or bf16, of y's shape, any
- * strides, including 0
+ *                   strides, including 0
  *  @param indices   those of the forward call, at most 2^31 - 1, or NULL
  *  @param weights   those of the forward call, of dy's type, or NULL
  *  @param segments  those of the forward call, or NULL
  *  @param dx        of dy's type, and of x's shape; must not overlap the inputs, and its own
- * elements must not overlap
+ *                   elements must not overlap
  *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
@@ -139,15 +140,14 @@ TENON_CALL tenon_status tenon_segment_reduce_backward_plan(
     const tenon_tensor *dx, tenon_plan **plan);
 
 /** Computes the gradient of a sum or mean with respect to the weights: dweights[p] is the scalar
- * product of x[i[p]] and dy[s], where s is the segment of position p; for a mean divided by the
- * number of its rows. It is 0 for a position that is skipped or in no segment. The weights
+ * product of x[i[p]] and dy[s], where s is the segment of position p; for a mean it is divided by
+ * the number of rows of s. It is 0 for a position that is skipped or in no segment. The weights
  * themselves are not needed. Products are added in f32, or f64 for f64, in an order that depends on
  * the shapes, strides and types only.
  *  @param params    those of the forward call, except for `solver`; the kind must be sum or mean
  *  @param x         that of the forward call: f64, f32, f16 or bf16
  *  @param dy        the gradient with respect to y, of x's type and y's shape; any strides,
- * including
- *                   0
+ *                   including 0
  *  @param indices   those of the forward call, or NULL
  *  @param segments  those of the forward call, or NULL
  *  @param dweights  of x's type and rank 1, with an element for each position; must not overlap the

@@ -71,8 +71,8 @@ typedef enum tenon_status {
     /** A collective of a group did not end within its deadline. The message has the rank that was
      * waited for, and the call. Later calls on the group fail, as after TENON_ERROR_PEER_LOST. */
     TENON_ERROR_TIMEOUT = 16,
-    /** The processes of a group made different calls: of another function, type, size, root or
-     * kind. The message has the rank, the call and both values. Nothing was moved. */
+    /** The processes of a group made different calls: another function, type, shape, root or kind.
+     * The message has the rank, the call and both values. Nothing was moved. */
     TENON_ERROR_MISMATCH = 17,
     /** A file cannot be read or written, is damaged, or has other contents than expected. The
      * message names the file, the place or the tensor, and the values. */

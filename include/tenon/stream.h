@@ -74,9 +74,9 @@ TENON_CALL tenon_status tenon_stream_flush(tenon_stream *stream);
  * failed work. */
 TENON_CALL tenon_status tenon_stream_finish(tenon_stream *stream);
 
-/** Makes later work of a stream wait for the earlier work of another one. Does not wait itself.
+/** Makes later work of a stream wait for the earlier work of another one. Returns without waiting.
  * Flushes `other`. Neither stream may be used by another thread during the call.
- *  @param other  a stream of the same OpenCL context; the same stream does nothing
+ *  @param other  a stream of the same OpenCL context; has no effect if it is `stream`
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; another OpenCL context) ·
  *          TENON_ERROR_ASYNCHRONOUS · TENON_ERROR_DEVICE_LOST · TENON_ERROR_OUT_OF_MEMORY ·
  *          TENON_ERROR_OPENCL */

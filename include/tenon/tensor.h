@@ -209,7 +209,8 @@ TENON_CALL tenon_status tenon_memory_wrap(tenon_context *context, void *host, ui
                                           tenon_memory *memory);
 
 /** Frees memory of tenon_memory_create or tenon_memory_wrap and sets it to kind NONE. Enqueued work
- * keeps the memory it uses. Does nothing for NULL and for kind NONE. */
+ * keeps the memory it uses, except for collectives (tenon/group.h). Does nothing for NULL and for
+ * kind NONE. */
 TENON_API void tenon_memory_destroy(tenon_memory *memory);
 
 /** Creates a row-major tensor with its own memory: tenon_tensor_view and tenon_memory_create in one

@@ -10,8 +10,8 @@
  *  - A message is identified by its peer and its tag. Messages with the same peer and tag are
  *    received in the order in which they were sent, as in MPI; others may overtake each other.
  *  - The sizes of a send and of its receive are equal, between 1 and TENON_TRANSPORT_MESSAGE_MAX.
- *  - The bytes are valid, and those to be sent unchanged, until `test` has reported the end of the
- *    message or `cancel` has returned TENON_OK.
+ *  - The caller keeps the bytes of a message valid, and those that are sent unchanged, until
+ *    `test` has reported its end or `cancel` has returned TENON_OK.
  *  - `send` may complete before the peer receives the message, or only then.
  */
 #ifndef TENON_TRANSPORT_H
@@ -27,14 +27,14 @@ TENON_BEGIN_C
 /** The largest message in bytes. A group divides larger data. */
 #define TENON_TRANSPORT_MESSAGE_MAX (UINT64_C(1) << 30)
 
-/** Tags are below this, which every MPI allows. */
+/** Tags are below this number; every MPI allows such tags. */
 #define TENON_TRANSPORT_TAGS 32768u
 
-/** Flag: the functions may be called by a thread of the group, at the same time as the application
- * uses the same library in other threads (MPI_THREAD_MULTIPLE). The group's thread then makes
- * progress. Without this flag they are called only by calls on the group, in the caller's thread,
- * and the application makes progress by tenon_group_poll. In both cases no two of these functions
- * are called at the same time with the same state. */
+/** Flag: a thread of the group may call the functions while the application uses the same
+ * communication library in other threads (MPI_THREAD_MULTIPLE). The group's thread then makes
+ * progress. Without this flag they are called only in the caller's thread, during calls on the
+ * group, and the application calls tenon_group_poll for progress. In both cases no two of these
+ * functions are called at the same time with the same state. */
 #define TENON_TRANSPORT_THREADS 1u
 
 /** A table of functions on bytes. A group copies it. Start from TENON_TRANSPORT_INIT. */

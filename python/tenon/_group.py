@@ -246,11 +246,11 @@ class Group(Calls):
         Parameters
         ----------
         x : Tensor or numpy.ndarray
-            The tensor of that member; None in other processes.
+            The tensor of that member; None in processes without that member.
         root : int, default 0
             A rank.
         y : sequence of Tensor, default None
-            As in all_reduce; the tensor of the member `root` may be x. Required in other processes.
+            As in all_reduce; the tensor of the member `root` may be x. Required in processes without that member.
 
         Returns
         -------
@@ -388,7 +388,7 @@ class Group(Calls):
         return self._result([output], y, [x])[0]
 
     def barrier(self) -> None:
-        """Makes later work of every member's stream wait for the earlier work of all of them. Does not wait itself."""
+        """Makes later work of every member's stream wait for the earlier work of all members. Does not wait itself."""
         self._call(lib.tenon_group_barrier, [], [])
 
     def poll(self) -> bool:

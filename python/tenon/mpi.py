@@ -39,7 +39,7 @@ class Transport:
     All processes of the communicator make the transport. It uses a duplicate, so its messages are not mixed with
     others. If MPI was initialized with MPI.THREAD_MULTIPLE, mpi4py's default, collectives make progress in a thread of
     the group; otherwise only during calls of the group. If the launcher continues after a process has ended (Open MPI 5
-    with --with-ft ulfm), Group.shrink makes a group of the processes that are left; MPI may then wait for ever when the
+    with --with-ft ulfm), Group.shrink makes a group of the processes that are left; MPI may then wait forever when the
     interpreter ends, so write a checkpoint and call os._exit.
 
     Parameters

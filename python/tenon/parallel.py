@@ -1,4 +1,4 @@
-"""Parallel training: parts of it that follow from a tenon.Group.
+"""Helpers for parallel training on a tenon.Group.
 
 | Kind | Helper |
 |---|---|
@@ -8,7 +8,7 @@
 | sharded parameters, gradients and optimizer state (ZeRO-3, FSDP) | ShardedLayers |
 | tensor parallel: the columns and rows of two products | ColumnParallel, RowParallel |
 | pipeline parallel, one forward, one backward | one_forward_one_backward |
-| expert parallel: rows travel to their experts and back | Exchange |
+| expert parallel: rows are sent to their experts and back | Exchange |
 | several kinds together | mesh |
 
 Sums are those of Group: in the order of the ranks, with the same bits on every member. One device that adds the
@@ -86,7 +86,7 @@ class Flat:
 
 
 class Buckets:
-    """Gradients of data-parallel members, combined in buckets while the backward pass goes on.
+    """Gradients of data-parallel members, combined in buckets during the backward pass.
 
         buckets = Buckets(group, [p.shape for p in parameters])
         for i in reversed(range(len(parameters))):
@@ -97,8 +97,8 @@ class Buckets:
         ...  # enqueue what reads buckets.gradients
 
     A bucket has the gradients of successive parameters, from the last one to the first. It is combined as soon as all
-    of them have been written by all members. Later work on streams of a group waits for its collectives: to let the
-    backward pass go on meanwhile, make the group of other streams than those of the backward pass.
+    of them have been written by all members. Later work on streams of a group waits for its collectives: for an
+    overlap with the backward pass, create the group with other streams than those of the backward pass.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ static tenon_status open_file(const char *caller, const char *path, tenon_checkp
     if (checkpoint->file == NULL)
         return file_fail(caller, path, errno != 0 ? errno : EIO);
     if (!facts.is_file)
-        return tn_fail(TENON_ERROR_FILE, "%s: %s is not a file", caller, path);
+        return tn_fail(TENON_ERROR_FILE, "%s: %s is not a regular file", caller, path);
     return read_header(caller, checkpoint, facts.size);
 }
 

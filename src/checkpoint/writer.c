@@ -108,8 +108,8 @@ static tenon_status begin_file(const char *caller, tenon_checkpoint_writer *writ
     tn_file_facts facts;
     char process[TN_PROCESS_SIZE];
     if (tn_file_look(writer->path, &facts) == 0 && !facts.is_file)
-        return tn_fail(TENON_ERROR_FILE, "%s: cannot write %s: it exists and is not a file", caller,
-                       writer->path);
+        return tn_fail(TENON_ERROR_FILE, "%s: cannot write %s: it exists and is not a regular file",
+                       caller, writer->path);
     char *folder = folder_of(writer->path);
     tn_process_name(process);
     const size_t size =

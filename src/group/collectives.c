@@ -200,9 +200,13 @@ static tenon_status check_divisible(const checked_call *c, const tenon_tensor *x
 {
     if (x->rank > 0 && x->shape[0] % c->call.collective.members == 0)
         return TENON_OK;
+    if (x->rank == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x[0]: rank is 0, must be at least 1",
+                       c->call.name);
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: x[0]: the first dimension must be a multiple of the number of members, %u",
-                   c->call.name, (unsigned)c->call.collective.members);
+                   "%s: x[0]: the first dimension is %lld, must be a multiple of the number of "
+                   "members, %u",
+                   c->call.name, (long long)x->shape[0], (unsigned)c->call.collective.members);
 }
 
 /* An all-reduce of at most this many bytes: each member combines everything, if all have the same
@@ -228,7 +232,9 @@ static tenon_status all_reduce(const char *caller, tenon_group *group, tenon_gro
     for (uint32_t i = 0; i < count; i++) {
         const int64_t elements = tenon_tensor_elements(&x[i]);
         if (elements > INT64_MAX / 8 - length)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x has too many elements", caller);
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: x[%u]: the tensors have more than %lld elements", caller,
+                           (unsigned)i, (long long)(INT64_MAX / 8));
         length += elements;
     }
     c.call.collective.is_small =
@@ -294,8 +300,9 @@ TENON_API tenon_status tenon_group_all_gather(tenon_group *group, const tenon_te
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x[0]: rank is 0, must be at least 1",
                        caller);
     if (whole.shape[0] > INT64_MAX / c.call.collective.members)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x[0]: the first dimension is too large",
-                       caller);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: x[0]: the first dimension is %lld, too large for %u members", caller,
+                       (long long)whole.shape[0], (unsigned)c.call.collective.members);
     whole.shape[0] *= c.call.collective.members;
     TN_TRY(take_outputs(&c, y, &whole));
     return finish(&c, tenon_tensor_elements(x), events);

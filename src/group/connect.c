@@ -6,7 +6,7 @@
 /* Increased whenever messages change. */
 #define PROTOCOL 1
 
-/* "TENON" and the protocol; the size of a header shows another layout of structs. */
+/* "TENON" and the protocol. The size of a header detects another layout of structs. */
 #define MAGIC (UINT64_C(0x54454e4f4e000000) + PROTOCOL)
 
 /* Time between two attempts. */
@@ -44,7 +44,8 @@ tenon_status tn_transport_check(const char *caller, const tenon_transport *t)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: transport: rank is %u, but size is %u",
                        caller, (unsigned)t->rank, (unsigned)t->size);
     if ((t->flags & ~TENON_TRANSPORT_THREADS) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: transport: flags is %u, unknown", caller,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: transport: flags is %u, must be 0 or TENON_TRANSPORT_THREADS", caller,
                        (unsigned)t->flags);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!functions[i].is_set)
@@ -131,7 +132,7 @@ static tenon_status place(tenon_group *group, const meeting *m)
     }
     if (members > TENON_GROUP_MAX_MEMBERS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "the processes have %llu members, the most are %d",
+                       "the processes have %llu members together, must be at most %d",
                        (unsigned long long)members, TENON_GROUP_MAX_MEMBERS);
     for (uint32_t p = 0; p < group->places.processes; p++)
         group->places.starts[p + 1] = group->places.starts[p] + m->received[p].count;
@@ -198,7 +199,7 @@ tenon_status tn_connect(tenon_group *group, uint32_t count)
         group->places.starts[p] = p;
     meeting *m = calloc(1, sizeof *m + n * (sizeof(hello) + 2 * sizeof(tn_message)));
     if (m == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory");
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory to connect the processes");
     m->received = (hello *)(m + 1);
     m->sends = (tn_message *)(m->received + n);
     m->receives = m->sends + n;

@@ -1,4 +1,4 @@
-/* The first messages of a group: its processes tell each other their members. */
+/* The first messages of a group: its processes exchange their parameters and member counts. */
 #ifndef TN_GROUP_CONNECT_H
 #define TN_GROUP_CONNECT_H
 

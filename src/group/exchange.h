@@ -7,7 +7,7 @@
 #include "group/staging.h"
 #include "group/steps.h"
 
-/* A range of a member's tensor on its way between two processes. */
+/* A range of a member's tensor that one process sends to another. */
 typedef struct tn_parcel {
     uint32_t from; /* member */
     bool from_output;

@@ -15,7 +15,7 @@ typedef struct tn_header {
     uint32_t kind;   /* tn_collective_kind */
     uint32_t dtype, rank, count;
     uint32_t combination, root, to;
-    uint32_t status; /* why this process cannot take part: a tenon_status */
+    uint32_t status; /* TENON_OK, or why this process cannot take part */
     uint32_t failed; /* rank of the member that has failed */
     uint32_t unused;
     char name[40];

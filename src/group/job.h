@@ -27,7 +27,7 @@ typedef enum tn_job_state {
     TN_JOB_ENDED
 } tn_job_state;
 
-/* Ranges of a collective that are moved at a time. */
+/* Ranges of a collective that are in flight at a time. */
 #define TN_GROUP_SLOTS 3
 
 /* A job, with memory for its arrays behind it. */
@@ -41,7 +41,7 @@ typedef struct tn_job {
     bool is_released;        /* the events in `done` are complete */
     bool is_common;          /* it failed, and all its processes know why */
     bool is_parked;          /* a send within this process that no receive has taken */
-    bool has_begun;          /* its headers are on their way */
+    bool has_begun;          /* its headers have been sent */
     bool is_blocked;         /* an earlier job must end first */
     cl_event *ready;         /* one per member: its earlier work is done */
     cl_event *done;          /* one per member: a user event, for which its later work waits */

@@ -9,7 +9,7 @@
 /* A member of this process. */
 typedef struct tn_group_member {
     tenon_stream *stream; /* the application's */
-    tenon_stream *own;    /* in which the group works */
+    tenon_stream *own;    /* in which the group enqueues its commands */
     tenon_context *context;
     bool is_unified; /* the device shares the host's memory */
 } tn_group_member;

@@ -16,7 +16,7 @@
 #define LONGEST_PAUSE_NS UINT64_C(200000)
 #define LONGEST_IDLE_NS  UINT64_C(5000000)
 
-/* Keeps the first failure, or the last one if it breaks the group. */
+/* Stores the first failure for the next call, or replaces it by one that breaks the group. */
 static void keep_failure(tenon_group *group, tenon_status status, bool lasts)
 {
     tn_mutex_lock(&group->lock);

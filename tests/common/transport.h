@@ -31,7 +31,7 @@ test_net *test_net_create(uint32_t processes, const test_net_faults *faults);
 void test_net_transport(test_net *net, uint32_t process, uint32_t flags,
                         tenon_transport *transport);
 
-/* Changes the faults; numbers of messages begin anew. */
+/* Changes the faults; messages are numbered from 0 again. */
 void test_net_set_faults(test_net *net, const test_net_faults *faults);
 
 /* Kills a process. The others are told. */

@@ -1,5 +1,5 @@
 /* Tests of groups whose processes are killed, whose messages are lost, or that make different
- * calls: every process is told and none hangs, and survivors go on in a smaller group. */
+ * calls: every process gets a failure, none hangs, and survivors continue in a smaller group. */
 #include "group_case.h"
 #include "quick.h"
 

@@ -458,7 +458,7 @@ TEST(places_that_cannot_be_written_are_refused)
     assert_contains(tenon_last_error(), absent);
     assert_int_equal(tenon_checkpoint_writer_create(folder, NULL, 0, NULL, 0, &writer),
                      TENON_ERROR_FILE);
-    assert_contains(tenon_last_error(), "is not a file");
+    assert_contains(tenon_last_error(), "is not a regular file");
     assert_null(writer);
     temporary_remove(folder);
 }

@@ -72,7 +72,7 @@ void tn_grid_find_place(const tenon_grid_sample_params *params, const double *co
                         uint32_t dims, const int64_t size[3], double roundoff, grid_place at[3]);
 
 /* Returns the index of an element of the padded image; -1 for a zero. */
-int64_t tn_grid_element(const int64_t at[3], const int64_t size[3],
+int64_t tn_grid_element(const int64_t given[3], const int64_t size[3],
                         const tenon_grid_sample_params *params);
 
 /* Returns the weight of an element at a distance from a place, in the modes linear and cubic. */

@@ -65,8 +65,8 @@ static bool grid_shape(const void *params, const tenon_tensor *const *views, ten
 
 static const char *const examples[] = {
     "grid_sample x=T:2x3x5x6 grid=T:2x4x3x2 y=T:2x3x4x3",
-    "grid_sample x=T:2x19x9x11/1881,1,209,19 grid=S:2x7x8x2 y=T:2x19x7x8/1064,1,152,19 "
-    "mode=cubic padding=reflection flags=1",
+    ("grid_sample x=T:2x19x9x11/1881,1,209,19 grid=S:2x7x8x2 y=T:2x19x7x8/1064,1,152,19 "
+     "mode=cubic padding=reflection flags=1"),
     "grid_sample x=T:1x9x13x8 grid=T:1x6x5x2 y=T:1x9x6x5 mode=nearest padding=border",
     "grid_sample x=T:2x3x4x5x6 grid=S:2x3x4x2x3 y=T:2x3x3x4x2 padding=border",
     "grid_sample x=T:1x9x5x4x7 grid=T:1x2x3x4x3 y=T:1x9x2x3x4 mode=nearest padding=reflection",

@@ -138,7 +138,7 @@ static tn_bounded grid_result(const grid_image *image, const double *coordinates
                               tenon_dtype dtype)
 {
     const double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
-    grid_place at[3];
+    grid_place at[3] = {{0, 0}, {0, 0}, {0, 0}};
     tn_grid_find_place(image->params, coordinates, dims, image->size, u, at);
     if (isnan(at[0].at) || isnan(at[1].at) || isnan(at[2].at))
         return (tn_bounded){(double)NAN, 0};

@@ -202,7 +202,7 @@ static double copied_elements(const depthwise *w, const int32_t *values)
     const conv_problem *p = &w->problem;
     const conv_window *v = &p->window;
     const depthwise_tile *t = &w->tile;
-    if (!uses_tile(w, values) || v->stride[2] <= 2)
+    if (t->rows == 0 || t->columns == 0 || !uses_tile(w, values) || v->stride[2] <= 2)
         return 0;
     const double tiles =
         (double)(p->n * channels_of(w) * v->out[0]) *

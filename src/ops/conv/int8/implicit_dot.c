@@ -126,7 +126,7 @@ static bool has_words(const conv_int8_problem *p, int64_t steps)
            p->conv.c % 4 == 0;
 }
 
-/* Returns true if the pixels of y lie side by side, and not the filters. */
+/* Returns true if the pixels of y are contiguous, and not the filters. */
 static bool is_turned(const conv_problem *p)
 {
     const int64_t *out = p->window.out;
