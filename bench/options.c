@@ -46,7 +46,7 @@ const char bench_usage[] =
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
     "                      tenon-f32, unpacked, onnxruntime, pytorch, nchw, numpy,\n"
-    "                      boost-compute, or none; default: all available\n"
+    "                      boost-compute, memcpy, or none; default: all available\n"
     "  --shapes FILE[,FILE]  also the suites in these files: shapes (docs/benchmarks.md), or calls\n"
     "                      recorded by TENON_RECORD; without --suite only these\n"
     "  --quick             a sample of the cases of each suite, in about two minutes\n"
