@@ -66,16 +66,17 @@ typedef struct bench_way {
 } bench_way;
 
 /* The valid names of --peers. */
-#define BENCH_PEER_NAMES 15
+#define BENCH_PEER_NAMES 16
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {
     const char *suite;
     char name[BENCH_NAME_SIZE];
     tenon_dtype dtype;
-    bool is_skipped;   /* it was not made because the device has too little memory */
-    double seconds;    /* approximate time of the case */
-    char solver[128];  /* as in the plan's description */
+    bool is_skipped;  /* it was not made because the device does not admit it: too little memory, or
+                         it cannot be divided */
+    double seconds;   /* approximate time of the case */
+    char solver[128]; /* as in the plan's description */
     char repeat[2048]; /* the "tenon check" line that repeats it; "" if nothing is computed */
     tenon_plan **plan; /* the plan that the case's calls run, or one for each copy of packed
                         * weights; NULL if there is none */

@@ -61,7 +61,8 @@ static void print_usage(FILE *out)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
-    if (strcmp(command, "compare") == 0 || strcmp(command, "report") == 0)
+    if (strcmp(command, "compare") == 0 || strcmp(command, "hosts") == 0 ||
+        strcmp(command, "report") == 0)
         return bench_python(argc, argv);
     if (!bench_suites_load(NULL))
         return 1;

@@ -23,14 +23,15 @@ static const struct {
 
 extern const bench_suite bench_suite_activation, bench_suite_bandwidth_cpu,
     bench_suite_bandwidth_cpu_nhwc, bench_suite_packed, bench_suite_pool_cpu, bench_suite_start,
-    bench_suite_bandwidth_gpu, bench_suite_networks, bench_suite_recurrence, bench_suite_historic;
+    bench_suite_bandwidth_gpu, bench_suite_collectives, bench_suite_networks,
+    bench_suite_recurrence, bench_suite_historic;
 
 /* Suites that are functions. */
 static const bench_suite *const others[] = {
-    &bench_suite_activation,   &bench_suite_bandwidth_cpu, &bench_suite_bandwidth_cpu_nhwc,
-    &bench_suite_packed,       &bench_suite_pool_cpu,      &bench_suite_recurrence,
-    &bench_suite_networks,     &bench_suite_historic,      &bench_suite_start,
-    &bench_suite_bandwidth_gpu};
+    &bench_suite_activation,  &bench_suite_bandwidth_cpu, &bench_suite_bandwidth_cpu_nhwc,
+    &bench_suite_packed,      &bench_suite_pool_cpu,      &bench_suite_recurrence,
+    &bench_suite_networks,    &bench_suite_historic,      &bench_suite_start,
+    &bench_suite_collectives, &bench_suite_bandwidth_gpu};
 #define OTHERS (sizeof others / sizeof *others)
 
 const bench_suite **bench_suites;
@@ -38,9 +39,9 @@ uint32_t bench_suite_count;
 
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
 
-    "openblas",    "onednn",   "onednn-blocked", "clblast", "loop",
-    "tenon-f32",   "unpacked", "cublas",         "cudnn",   "rocblas",
-    "onnxruntime", "pytorch",  "nchw",           "numpy",   "boost-compute"};
+    "openblas", "onednn", "onednn-blocked", "clblast", "loop",        "tenon-f32",
+    "unpacked", "cublas", "cudnn",          "rocblas", "onnxruntime", "pytorch",
+    "nchw",     "numpy",  "boost-compute",  "memcpy"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {

@@ -26,7 +26,7 @@ class Usage(unittest.TestCase):
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "gemm-deepbench", "conv", "conv-cpu", "conv-cpu-backward",
                       "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
-                      "bandwidth-cpu", "bandwidth-cpu-nhwc",
+                      "bandwidth-cpu", "bandwidth-cpu-nhwc", "collectives",
                       "packed-cpu", "pool-cpu", "recurrence", "conv-int8", "elementwise", "reduce", "indexing",
                       "sorting", "images", "mixed", "random", "networks", "historic",
                       "start", "gemm-gpu", "conv-gpu",
@@ -162,6 +162,28 @@ class Suites(Bench):
         results = self.results("--suite", "bandwidth-cpu", "--filter", "64 Ki")
         self.assertEqual(len(results), 12)
         self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
+
+    def test_collectives_are_correct_and_count_the_bytes_that_move(self):
+        moved = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1, "broadcast": 1, "all-to-all": 2}
+        found, _ = self.run_json("run", "--time", "0.01", "--suite", "collectives", "--filter", " 4 KiB 2 contexts",
+                                 "--dtype", "f32,f64,f16,bf16", "--peers", "memcpy", "--repeats", "0")
+        results = found["results"]
+        self.assertEqual(len(results), 4 * len(moved))
+        for result in results:
+            self.assertTrue(result["verified"], result)
+            self.assertLessEqual(result["error_over_bound"], 1)
+            self.assertGreater(result["peers"]["memcpy"]["median_ns"], 0)
+            self.assertAlmostEqual(result["gbps"] * result["median_ns"] / 4096 / moved[result["case"].split()[0]], 1, 3)
+        self.assertTrue(any(0 < r["error_over_bound"] for r in results if r["case"].startswith("all-reduce")))
+
+    def test_a_cpu_with_too_few_units_is_not_divided(self):
+        found, done = self.run_json("run", "--time", "0.01", "--suite", "collectives", "--filter", "broadcast 4 KiB",
+                                    "--peers", "none", "--repeats", "0", POCL_MAX_PTHREAD_COUNT="2")
+        if found["devices"][0]["compute_units"] != 2 or "cpu" not in found["devices"][0]["kind"]:
+            self.skipTest("the device is not a CPU whose compute units PoCL limits")
+        self.assertEqual({r["case"] for r in found["results"]},
+                         {f"broadcast 4 KiB {members}" for members in ("2 contexts", "2 parts", "4 contexts")})
+        self.assertIn("broadcast 4 KiB 4 parts is skipped: the CPU has too few compute units", done.stderr)
 
 
 class Summary(Bench):

@@ -1,4 +1,4 @@
-"""python -m tenon.bench [compare | report] …; as a folder, python3 …/bench, it is the program of tenon-bench."""
+"""python -m tenon.bench [compare | hosts | report] …; as a folder, python3 …/bench, it is the program of tenon-bench."""
 import os
 import sys
 
@@ -8,11 +8,11 @@ if not __package__:  # run as a folder: its modules are those of a package witho
     __package__ = os.path.basename(FOLDER)
     __import__(__package__)
 
-from . import compare, report
+from . import compare, hosts, report
 
 
 def main() -> int:
-    commands = {"compare": compare.main, "report": report.main}
+    commands = {"compare": compare.main, "hosts": hosts.main, "report": report.main}
     words = sys.argv[1:]
     if words and words[0] in commands:
         return commands[words[0]](words[1:])
