@@ -175,8 +175,8 @@ static bool sizes_fit(const bench_reader *reader, const bench_conv_shape *s)
         return bench_refuse(reader,
                             "the filters are larger than the padded images: %lldx%lld and "
                             "%lldx%lld",
-                            (long long)s->r, (long long)s->s, (long long)(s->h + 2 * s->pad),
-                            (long long)(s->w + 2 * s->pad));
+                            (long long)s->r, (long long)s->s, (long long)s->h + 2 * s->pad,
+                            (long long)s->w + 2 * s->pad);
     return true;
 }
 

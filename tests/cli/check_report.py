@@ -243,7 +243,7 @@ class Workflow(InFolder):
         path = self.file("base", run_file([result("gemm", "a", 1.0, {"onednn": 1.0})]))
         shutil.copy(path, self.folder / "new.json")
         for verb in ("compare", "report"):
-            (words,) = re.findall(rf"tenon-bench {verb} ([^>\n]*)", script)
+            (words,) = re.findall(rf"tenon-bench {verb} ([^>\n]*)", script.replace("\\\n", " "))
             if verb == "compare" or DRAWS is not None:
                 done = subprocess.run([DRAWS or sys.executable, "-B", str(FOLDER), verb, *words.split()], cwd=self.folder,
                                       capture_output=True, text=True, check=False)
