@@ -204,7 +204,12 @@ TENON_API tenon_status tenon_checkpoint_view(const tenon_checkpoint *checkpoint,
     if (view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: view is NULL", caller);
     const tenon_tensor made = tenon_tensor_view(found->type->dtype, found->rank, found->shape);
-    TN_TRY(tenon_tensor_check(&made)); /* an empty tensor whose strides overflow */
+    /* The strides of an empty tensor can overflow although its elements do not. */
+    if (tenon_tensor_check(&made) != TENON_OK)
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: %s: tensor \"%.200s\" has no elements, but sizes whose strides overflow", caller,
+            checkpoint->path, found->name);
     *view = made;
     return TENON_OK;
 }

@@ -306,7 +306,8 @@ TEST(unknown_types_and_ranks_are_listed_and_refused)
     } cases[] = {
         {W("\"dtype\":\"U64\",\"shape\":[1],\"data_offsets\":[0,8]"), "has the type U64", 8},
         {W("\"dtype\":\"NEW\",\"shape\":[1],\"data_offsets\":[0,7]"), "has the type NEW", 7},
-        {W(FLOATS("[1,1,1,1,1,1,1,1,1]", "[0,4]")), "has 9 dimensions", 4}};
+        {W(FLOATS("[1,1,1,1,1,1,1,1,1]", "[0,4]")), "has 9 dimensions", 4},
+        {W(FLOATS("[0,4294967296,4294967296]", "[0,0]")), "strides overflow", 0}};
     char *folder = temporary_make();
     const char *path = temporary_path(folder, "f");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
