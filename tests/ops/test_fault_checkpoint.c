@@ -8,15 +8,6 @@
 
 enum { ROWS = 5, COLUMNS = 7, BYTES = ROWS * COLUMNS * 4 };
 
-static bool same_file(const char *path, const void *expected, size_t expected_size)
-{
-    size_t size;
-    unsigned char *bytes = temporary_read(path, &size);
-    const bool same = size == expected_size && memcmp(bytes, expected, size) == 0;
-    free(bytes);
-    return same;
-}
-
 /* Returns a transposed tensor, which is not dense. */
 static tenon_tensor transposed(tenon_context *context, tenon_stream *stream)
 {
@@ -54,7 +45,7 @@ static void check_saving(const char *functions, const char *path)
             break;
         failures++;
         assert_contains(tenon_last_error(), "tenon_checkpoint_save: ");
-        assert_true(same_file(path, "old", 3));
+        assert_true(temporary_has(path, "old", 3));
     }
     assert_true(failures > 1);
     tenon_tensor_destroy(&t);
