@@ -34,8 +34,7 @@ struct tenon_checkpoint_writer {
     tn_header header;
     uint64_t data;       /* place of the first tensor in the file */
     FILE *file;          /* NULL after the commit */
-    int error;           /* of the first write that failed */
-    bool is_incomplete;  /* a slice was begun and not written */
+    bool has_failed;     /* a slice was begun and not written */
     written_part *parts; /* one per tensor of the header */
 };
 
@@ -284,7 +283,7 @@ static tenon_status reserve(const char *caller, tenon_checkpoint_writer *writer,
     tn_mutex_lock(writer->lock);
     if (writer->file == NULL)
         status = tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is finished", caller, writer->path);
-    else if (writer->error != 0 || writer->is_incomplete)
+    else if (writer->has_failed)
         status = tn_fail(TENON_ERROR_FILE, "%s: an earlier write to %s has failed", caller,
                          writer->path);
     else if (range.begin < range.end &&
@@ -310,15 +309,12 @@ static tenon_status store(void *user, void *buffer, uint64_t first, size_t size)
     const file_place *to = user;
     tenon_checkpoint_writer *writer = to->writer;
     tn_mutex_lock(writer->lock);
-    int error = writer->error;
-    if (error == 0)
-        error = tn_file_seek(writer->file, to->place + first);
+    int error = tn_file_seek(writer->file, to->place + first);
     if (error == 0) {
         errno = 0;
         if (fwrite(buffer, 1, size, writer->file) != size)
             error = errno != 0 ? errno : EIO;
     }
-    writer->error = error;
     tn_mutex_unlock(writer->lock);
     return error == 0 ? TENON_OK : file_fail(to->caller, writer->path, error);
 }
@@ -342,7 +338,7 @@ static tenon_status write_slice(const char *caller, tenon_stream *stream,
     const tenon_status status = tn_chunks_download(caller, stream, slice, store, &to);
     if (status != TENON_OK) {
         tn_mutex_lock(writer->lock);
-        writer->is_incomplete = true;
+        writer->has_failed = true;
         tn_mutex_unlock(writer->lock);
     }
     return status == TENON_OK || status == TENON_ERROR_FILE
@@ -387,9 +383,7 @@ static tenon_status commit(const char *caller, tenon_checkpoint_writer *writer)
 {
     if (writer->file == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is finished", caller, writer->path);
-    if (writer->error != 0)
-        return file_fail(caller, writer->path, writer->error);
-    if (writer->is_incomplete)
+    if (writer->has_failed)
         return tn_fail(TENON_ERROR_FILE, "%s: an earlier write to %s has failed", caller,
                        writer->path);
     TN_TRY(check_complete(caller, writer));
