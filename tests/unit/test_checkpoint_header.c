@@ -121,6 +121,7 @@ static const invalid_header invalid[] = {
     {W(FLOATS("[1]", "[4,0]")), 4, "ends at byte 0, before its beginning, 4"},
     {W(FLOATS("[2]", "[0,4]")), 4, "\"w\" has 2 elements of F32 in 4 bytes, must be 64 bits"},
     {W("\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,2]"), 2, "3 elements of F4"},
+    {W("\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]"), 1, "3 elements of F4"},
     {W(FLOATS("[1]", "[4,8]")), 8, "begins at byte 4, and the one before it ends at 0"},
     {W(FLOATS("[1]", "[0,4]")), 3, "the tensors have 4 bytes, and the file has 3"},
     {W(FLOATS("[1]", "[0,4]")), 5, "the tensors have 4 bytes, and the file has 5"},
