@@ -100,8 +100,8 @@ TENON_CALL tenon_status tenon_checkpoint_writer_create(
  *                 strides
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; an unknown name; another type or shape; a
  *          range outside of the tensor, or of which a part has been written; a writer that has been
- *          committed) · otherwise as tenon_checkpoint_save. After a failed write the writer can
- *          only be destroyed */
+ *          committed): the writer is unchanged · otherwise as tenon_checkpoint_save: the writer can
+ *          then only be destroyed */
 TENON_CALL tenon_status tenon_checkpoint_writer_write(tenon_stream *stream,
                                                       tenon_checkpoint_writer *writer,
                                                       const char *name, int64_t start,
@@ -142,7 +142,7 @@ TENON_API const char *tenon_checkpoint_name(const tenon_checkpoint *checkpoint, 
  *  @param view  receives the view; unchanged on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_FILE (the file has no such
  *          tensor) · TENON_ERROR_UNSUPPORTED (a type that tenon_dtype lacks, for example "U64"; a
- *          rank above TENON_MAX_RANK) */
+ *          rank above TENON_MAX_RANK; no elements, but sizes whose strides overflow) */
 TENON_CALL tenon_status tenon_checkpoint_view(const tenon_checkpoint *checkpoint, const char *name,
                                               tenon_tensor *view);
 

@@ -136,8 +136,8 @@ class Checkpoint(Mapping[str, Tensor]):
         check(lib.tenon_checkpoint_open(_path(path), out))
         self._c = ffi.gc(out[0], lib.tenon_checkpoint_close)
         self._context, self._stream = context if context is not None else context_beside(stream), stream
-        self._names = [text(lib.tenon_checkpoint_name(self._c, i))
-                       for i in range(lib.tenon_checkpoint_count(self._c))]
+        self._names = dict.fromkeys(text(lib.tenon_checkpoint_name(self._c, i))
+                                    for i in range(lib.tenon_checkpoint_count(self._c)))
         self.metadata: Dict[str, str] = {}  #: the texts by name
         for i in range(lib.tenon_checkpoint_text_count(self._c)):
             name = lib.tenon_checkpoint_text_name(self._c, i)

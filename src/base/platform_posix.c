@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -429,13 +430,14 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
 }
 
-static volatile sig_atomic_t is_terminating;
+/* Written by a signal handler of any thread, and read by others. */
+static atomic_bool is_terminating;
 static struct sigaction earlier_action;
 
 static void note_termination(int number)
 {
     (void)number;
-    is_terminating = 1;
+    atomic_store(&is_terminating, true);
 }
 
 bool tn_termination_catch(void)
@@ -444,7 +446,7 @@ bool tn_termination_catch(void)
     memset(&action, 0, sizeof action);
     action.sa_handler = note_termination;
     action.sa_flags = SA_RESTART;
-    is_terminating = 0;
+    atomic_store(&is_terminating, false);
     return sigaction(SIGTERM, &action, &earlier_action) == 0;
 }
 
@@ -458,7 +460,7 @@ void tn_termination_restore(void)
 
 bool tn_termination_caught(void)
 {
-    return is_terminating != 0;
+    return atomic_load(&is_terminating);
 }
 
 bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))

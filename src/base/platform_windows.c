@@ -12,6 +12,7 @@
 #include <process.h>
 #include <share.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/utime.h>
 #include <time.h>
@@ -467,14 +468,15 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return is_there;
 }
 
-static volatile sig_atomic_t is_terminating;
+/* Written by a signal handler and by a thread of the system. */
+static atomic_bool is_terminating;
 static void (*earlier_handler)(int);
 
 /* Windows removes a handler when it calls it. */
 static void note_termination(int number)
 {
     signal(number, note_termination);
-    is_terminating = 1;
+    atomic_store(&is_terminating, true);
 }
 
 /* Windows calls this on a thread of its own. For these events it ends the process when the handler
@@ -483,14 +485,14 @@ static BOOL WINAPI note_event(DWORD event)
 {
     if (event != CTRL_CLOSE_EVENT && event != CTRL_LOGOFF_EVENT && event != CTRL_SHUTDOWN_EVENT)
         return FALSE;
-    is_terminating = 1;
+    atomic_store(&is_terminating, true);
     Sleep(INFINITE);
     return TRUE;
 }
 
 bool tn_termination_catch(void)
 {
-    is_terminating = 0;
+    atomic_store(&is_terminating, false);
     earlier_handler = signal(SIGTERM, note_termination);
     if (earlier_handler == SIG_ERR)
         return false;
@@ -510,7 +512,7 @@ void tn_termination_restore(void)
 
 bool tn_termination_caught(void)
 {
-    return is_terminating != 0;
+    return atomic_load(&is_terminating);
 }
 
 /* Does nothing: Windows has no fork. */

@@ -33,6 +33,17 @@ typedef struct tn_file_tensor {
     uint64_t begin, end;
 } tn_file_tensor;
 
+/* Returns true if type, rank and the sizes from dimension `first` on are equal. */
+bool tn_file_tensor_matches(const tn_file_tensor *tensor, const tenon_tensor *view, uint32_t first);
+
+/* Returns the number of entries of the first dimension; 1 for a scalar. */
+int64_t tn_entries(uint32_t rank, const int64_t *shape);
+
+/* Returns true if the tensor has the entries of `slice` from `start` on. Sets *place to the first
+ * byte of the slice after the header. Requires that they match from dimension 1 on. */
+bool tn_file_tensor_has(const tn_file_tensor *tensor, int64_t start, const tenon_tensor *slice,
+                        uint64_t *place);
+
 typedef struct tn_header {
     char *text;              /* owns all strings */
     tn_file_tensor *tensors; /* in the order of their bytes */

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Text that grows. After a failed allocation it stays empty. */
+/* Text that grows. After a failed allocation it no longer changes. */
 typedef struct growing_text {
     char *at;
     size_t used, room;

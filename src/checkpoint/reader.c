@@ -204,7 +204,12 @@ TENON_API tenon_status tenon_checkpoint_view(const tenon_checkpoint *checkpoint,
     if (view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: view is NULL", caller);
     const tenon_tensor made = tenon_tensor_view(found->type->dtype, found->rank, found->shape);
-    TN_TRY(tenon_tensor_check(&made)); /* an empty tensor whose strides overflow */
+    /* The strides of an empty tensor can overflow although its elements do not. */
+    if (tenon_tensor_check(&made) != TENON_OK)
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: %s: tensor \"%.200s\" has no elements, but sizes whose strides overflow", caller,
+            checkpoint->path, found->name);
     *view = made;
     return TENON_OK;
 }
@@ -221,16 +226,6 @@ static tenon_status mismatch(const char *caller, const tenon_checkpoint *checkpo
                    tn_shape_text(tensor->rank, tensor->shape, shape),
                    is_known ? tenon_dtype_string(found->type->dtype) : found->type_name,
                    tn_shape_text(rank, found->shape, file_shape));
-}
-
-/* Returns true if type, rank and the sizes from dimension `first` on are equal. */
-static bool is_alike(const tn_file_tensor *found, const tenon_tensor *tensor, uint32_t first)
-{
-    bool alike =
-        found->type != NULL && found->type->dtype == tensor->dtype && found->rank == tensor->rank;
-    for (uint32_t d = first; alike && d < tensor->rank; d++)
-        alike = found->shape[d] == tensor->shape[d];
-    return alike;
 }
 
 /* Fails because the file has a tensor that is not in the list, or the list has one twice. */
@@ -274,7 +269,7 @@ static tenon_status check(const char *caller, const tenon_checkpoint *checkpoint
         const tn_file_tensor *found = tn_header_find(&checkpoint->header, tensors[i].name);
         if (found == NULL)
             return absent(caller, checkpoint, tensors[i].name);
-        if (!is_alike(found, &tensors[i].tensor, 0))
+        if (!tn_file_tensor_matches(found, &tensors[i].tensor, 0))
             return mismatch(caller, checkpoint, found, &tensors[i].tensor);
     }
     return unexpected(caller, checkpoint, tensors, count);
@@ -319,18 +314,16 @@ static tenon_status read_tensor(const char *caller, tenon_stream *stream,
         return status;
     TN_TRY(tn_transfer_check(caller, stream, tensor, NULL));
     TN_TRY(tn_output_check(caller, "tensor", tensor));
-    if (!is_alike(found, tensor, 1))
+    if (!tn_file_tensor_matches(found, tensor, 1))
         return mismatch(caller, checkpoint, found, tensor);
-    const int64_t size = tensor->rank > 0 ? tensor->shape[0] : 1,
-                  whole = found->rank > 0 ? found->shape[0] : 1;
-    if (start < 0 || size > whole || start > whole - size)
+    file_range range = {.caller = caller, .checkpoint = checkpoint};
+    if (!tn_file_tensor_has(found, start, tensor, &range.place))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: tensor \"%.200s\" has %" PRId64 " entries, not %" PRId64
                        " from %" PRId64 " on",
-                       caller, checkpoint->path, name, whole, size, start);
-    const uint64_t entry = whole > 0 ? (found->end - found->begin) / (uint64_t)whole : 0;
-    file_range range = {caller, checkpoint,
-                        checkpoint->data + found->begin + entry * (uint64_t)start};
+                       caller, checkpoint->path, name, tn_entries(found->rank, found->shape),
+                       tn_entries(tensor->rank, tensor->shape), start);
+    range.place += checkpoint->data;
     status = tn_chunks_upload(caller, stream, tensor, fetch, &range);
     return status == TENON_OK || status == TENON_ERROR_FILE
                ? status

@@ -34,8 +34,7 @@ struct tenon_checkpoint_writer {
     tn_header header;
     uint64_t data;       /* place of the first tensor in the file */
     FILE *file;          /* NULL after the commit */
-    int error;           /* of the first write that failed */
-    bool is_incomplete;  /* a slice was begun and not written */
+    bool has_failed;     /* a slice was begun and not written */
     written_part *parts; /* one per tensor of the header */
 };
 
@@ -260,21 +259,12 @@ static bool add_range(written_part *part, entry_range range, bool *no_memory)
     return true;
 }
 
-static int64_t entries_of(const tn_file_tensor *tensor)
-{
-    return tensor->rank > 0 ? tensor->shape[0] : 1;
-}
-
-/* Fails unless the slice is a part of the tensor. */
+/* Fails unless the slice is a part of the tensor. Sets *place as tn_file_tensor_has. */
 static tenon_status check_slice(const char *caller, const tn_file_tensor *tensor, int64_t start,
-                                const tenon_tensor *slice)
+                                const tenon_tensor *slice, uint64_t *place)
 {
     char shape[160], whole[160];
-    bool alike = tensor->type->dtype == slice->dtype && tensor->rank == slice->rank;
-    for (uint32_t d = 1; alike && d < slice->rank; d++)
-        alike = tensor->shape[d] == slice->shape[d];
-    const int64_t size = slice->rank > 0 ? slice->shape[0] : 1;
-    if (alike && start >= 0 && size <= entries_of(tensor) && start <= entries_of(tensor) - size)
+    if (tn_file_tensor_matches(tensor, slice, 1) && tn_file_tensor_has(tensor, start, slice, place))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: slice is %s %s from entry %" PRId64 " on, not a part of \"%.200s\", %s %s",
@@ -293,7 +283,7 @@ static tenon_status reserve(const char *caller, tenon_checkpoint_writer *writer,
     tn_mutex_lock(writer->lock);
     if (writer->file == NULL)
         status = tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is finished", caller, writer->path);
-    else if (writer->error != 0 || writer->is_incomplete)
+    else if (writer->has_failed)
         status = tn_fail(TENON_ERROR_FILE, "%s: an earlier write to %s has failed", caller,
                          writer->path);
     else if (range.begin < range.end &&
@@ -319,15 +309,12 @@ static tenon_status store(void *user, void *buffer, uint64_t first, size_t size)
     const file_place *to = user;
     tenon_checkpoint_writer *writer = to->writer;
     tn_mutex_lock(writer->lock);
-    int error = writer->error;
-    if (error == 0)
-        error = tn_file_seek(writer->file, to->place + first);
+    int error = tn_file_seek(writer->file, to->place + first);
     if (error == 0) {
         errno = 0;
         if (fwrite(buffer, 1, size, writer->file) != size)
             error = errno != 0 ? errno : EIO;
     }
-    writer->error = error;
     tn_mutex_unlock(writer->lock);
     return error == 0 ? TENON_OK : file_fail(to->caller, writer->path, error);
 }
@@ -341,17 +328,17 @@ static tenon_status write_slice(const char *caller, tenon_stream *stream,
     if (tensor == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is begun without a tensor \"%.200s\"",
                        caller, writer->path, name);
-    TN_TRY(check_slice(caller, tensor, start, slice));
-    const int64_t size = slice->rank > 0 ? slice->shape[0] : 1;
+    file_place to = {.caller = caller, .writer = writer};
+    TN_TRY(check_slice(caller, tensor, start, slice, &to.place));
+    const int64_t size = tn_entries(slice->rank, slice->shape);
     TN_TRY(reserve(caller, writer, tensor, (entry_range){start, start + size}));
     if (size == 0)
         return TENON_OK;
-    const uint64_t entry = (tensor->end - tensor->begin) / (uint64_t)entries_of(tensor);
-    file_place to = {caller, writer, writer->data + tensor->begin + entry * (uint64_t)start};
+    to.place += writer->data;
     const tenon_status status = tn_chunks_download(caller, stream, slice, store, &to);
     if (status != TENON_OK) {
         tn_mutex_lock(writer->lock);
-        writer->is_incomplete = true;
+        writer->has_failed = true;
         tn_mutex_unlock(writer->lock);
     }
     return status == TENON_OK || status == TENON_ERROR_FILE
@@ -377,7 +364,7 @@ static tenon_status check_complete(const char *caller, const tenon_checkpoint_wr
     for (uint32_t i = 0; i < writer->header.count; i++) {
         const tn_file_tensor *tensor = &writer->header.tensors[i];
         const written_part *part = &writer->parts[i];
-        const int64_t entries = tensor->elements > 0 ? entries_of(tensor) : 0;
+        const int64_t entries = tensor->elements > 0 ? tn_entries(tensor->rank, tensor->shape) : 0;
         const int64_t first =
             part->count > 0 && part->ranges[0].begin == 0 ? part->ranges[0].end : 0;
         const uint32_t next = first > 0 ? 1 : 0;
@@ -396,9 +383,7 @@ static tenon_status commit(const char *caller, tenon_checkpoint_writer *writer)
 {
     if (writer->file == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is finished", caller, writer->path);
-    if (writer->error != 0)
-        return file_fail(caller, writer->path, writer->error);
-    if (writer->is_incomplete)
+    if (writer->has_failed)
         return tn_fail(TENON_ERROR_FILE, "%s: an earlier write to %s has failed", caller,
                        writer->path);
     TN_TRY(check_complete(caller, writer));

@@ -142,3 +142,12 @@ void temporary_write(const char *path, const void *bytes, size_t size)
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
 }
+
+bool temporary_has(const char *path, const void *bytes, size_t size)
+{
+    size_t file_size;
+    unsigned char *file = temporary_read(path, &file_size);
+    const bool same = file_size == size && memcmp(file, bytes, size) == 0;
+    free(file);
+    return same;
+}

@@ -26,4 +26,7 @@ bool temporary_find(const char *folder, const char *part, char name[256]);
 unsigned char *temporary_read(const char *path, size_t *size);
 void temporary_write(const char *path, const void *bytes, size_t size);
 
+/* Returns true if a file has these bytes, and no others. Fails the test if it cannot be read. */
+bool temporary_has(const char *path, const void *bytes, size_t size);
+
 #endif

@@ -155,14 +155,48 @@ TEST(full_disks_leave_the_old_file)
         assert_int_equal(status, TENON_ERROR_FILE);
         assert_contains(tenon_last_error(), "tenon_checkpoint_save: cannot write ");
         assert_contains(tenon_last_error(), strerror(EFBIG));
-        size_t size;
-        unsigned char *old = temporary_read(path, &size);
-        assert_int_equal(size, 3);
-        free(old);
+        assert_true(temporary_has(path, "old", 3));
         assert_int_equal(temporary_count(folder, "f"), 1);
     }
     signal(SIGXFSZ, earlier);
     assert_ok(tenon_checkpoint_save(test_stream, path, &list, 1, NULL, 0));
+    temporary_remove(folder);
+    test_destroy(&t);
+}
+
+/* After a full disk the writer refuses everything, although there is space again. */
+TEST(writers_that_have_failed_refuse_the_rest)
+{
+    char *folder = temporary_make();
+    const char *path = temporary_path(folder, "f");
+    const int64_t shape[] = {2, 5000};
+    tenon_tensor t = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    assert_ok(tenon_tensor_fill(test_stream, &t, 1, NULL));
+    assert_ok(tenon_stream_finish(test_stream));
+    const tenon_tensor first = tenon_tensor_slice(t, 0, 0, 1),
+                       second = tenon_tensor_slice(t, 0, 1, 1);
+    const tenon_named_tensor list = {"w", t};
+    tenon_checkpoint_writer *writer;
+    struct rlimit limit, small;
+    temporary_write(path, "old", 3);
+    assert_ok(tenon_checkpoint_writer_create(path, &list, 1, NULL, 0, &writer));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    void (*const earlier)(int) = signal(SIGXFSZ, SIG_IGN);
+    small = limit;
+    small.rlim_cur = 12000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const tenon_status status = tenon_checkpoint_writer_write(test_stream, writer, "w", 0, &first);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, earlier);
+    assert_int_equal(status, TENON_ERROR_FILE);
+    assert_contains(tenon_last_error(), strerror(EFBIG));
+    assert_refused(tenon_checkpoint_writer_write(test_stream, writer, "w", 1, &second),
+                   TENON_ERROR_FILE, "tenon_checkpoint_writer_write", "an earlier write");
+    assert_refused(tenon_checkpoint_writer_commit(writer), TENON_ERROR_FILE,
+                   "tenon_checkpoint_writer_commit", "an earlier write");
+    tenon_checkpoint_writer_destroy(writer);
+    assert_true(temporary_has(path, "old", 3));
+    assert_int_equal(temporary_count(folder, "f"), 1);
     temporary_remove(folder);
     test_destroy(&t);
 }
