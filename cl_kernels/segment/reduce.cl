@@ -231,7 +231,8 @@ TENON_INLINE long first_of(const segment_inputs *in, const segment_args *args, l
         return args->segments;
     }
     if (args->flags & SEGMENT_HAS_IDS) {
-        first = (long)in->segments[(position - 1) * args->segment_step] + 1;
+        first =
+            min((long)in->segments[(position - 1) * args->segment_step], args->segments - 1) + 1;
     } else if (args->flags & SEGMENT_HAS_OFFSETS) {
         first = entries_below(in->segments, args->segment_step, args->segments, position, 0);
     } else {
