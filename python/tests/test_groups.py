@@ -164,6 +164,7 @@ class Groups(Arrays):
                 (lambda: tenon.Group(3), TypeError, "members: expected a sequence"),
                 (lambda: tenon.Group([3]), TypeError, r"members\[0\]: expected a tenon.Stream"),
                 (lambda: tenon.Group(["no such device"]), tenon.DeviceNotFound, "no such device"),
+                (lambda: group.all_reduce_many([[t] for t in x], y=[None, None]), TypeError, r"y\[0\]: expected a seq"),
                 (lambda: group.all_reduce(x[:1]), ValueError, "x: 1 tensors; expected 2"),
                 (lambda: group.all_reduce(x, y=x[:1]), ValueError, "y: 1 tensors; expected 2"),
                 (lambda: group.all_reduce(x[0]), ValueError, "x: 4 tensors; expected 2"),
