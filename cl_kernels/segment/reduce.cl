@@ -6,7 +6,7 @@
  *   {segments / each * chunks}.
  *
  * With windows of args.length positions, segments of more than args.length positions are divided
- * into blocks of as many. Each window contains the start of at most one block that continues a
+ * into blocks of this length. Each window contains the start of at most one block that continues a
  * segment, whose result has slot 2 * window of the workspace, and of at most one first block of a
  * segment that has more of them, whose result has slot 2 * window + 1.
  * segment_blocks: a work-item combines the blocks that begin in a window, and stores the results of
