@@ -176,8 +176,8 @@ def main():
     losses = train(halves, TwoDevices(group), images, labels, steps)
     trained = [t.numpy() for h in halves for pair in h.parameters for t in pair]
     del halves
-    alone = [Half(m, part, tenon.Stream(group.streams[0].context)) for m in range(1)]
-    alone.append(Half(1, part, alone[0].stream))
+    stream = tenon.Stream(group.streams[0].context)
+    alone = [Half(m, part, stream) for m in range(2)]
     again = train(alone, OneDevice(alone[0].stream), images, labels, steps)
     expected = [t.numpy() for h in alone for pair in h.parameters for t in pair]
     different = sum(int(np.sum(a.view("u4") != b.view("u4"))) for a, b in zip(trained, expected))

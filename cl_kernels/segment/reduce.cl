@@ -6,7 +6,7 @@
  *   {segments / each * chunks}.
  *
  * With windows of args.length positions, segments of more than args.length positions are divided
- * into blocks of as many. Each window contains the start of at most one block that continues a
+ * into blocks of this length. Each window contains the start of at most one block that continues a
  * segment, whose result has slot 2 * window of the workspace, and of at most one first block of a
  * segment that has more of them, whose result has slot 2 * window + 1.
  * segment_blocks: a work-item combines the blocks that begin in a window, and stores the results of
@@ -231,7 +231,8 @@ TENON_INLINE long first_of(const segment_inputs *in, const segment_args *args, l
         return args->segments;
     }
     if (args->flags & SEGMENT_HAS_IDS) {
-        first = (long)in->segments[(position - 1) * args->segment_step] + 1;
+        first =
+            min((long)in->segments[(position - 1) * args->segment_step], args->segments - 1) + 1;
     } else if (args->flags & SEGMENT_HAS_OFFSETS) {
         first = entries_below(in->segments, args->segment_step, args->segments, position, 0);
     } else {

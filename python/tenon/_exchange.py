@@ -122,4 +122,3 @@ class Exchange:
             made.append(operations.where(inside.reshape((self._own, size, 1)).broadcast(found.shape), found,
                                          zeros((), r.dtype, r.context).broadcast(found.shape), stream=stream))
         return made
-

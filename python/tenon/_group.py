@@ -6,10 +6,15 @@ from ._context import Stream
 from ._group_calls import Calls, Member, kind_of, stream_of_member, table_of
 from ._loader import check, defaults, ffi, lib
 from ._makers import empty
-from ._tensor import Operand, Output, Tensor, shape_tuple
+from ._tensor import Operand, Shape, Tensor, shape_tuple
 
 Operands = Sequence[Operand]
 Outputs = Optional[Sequence[Tensor]]
+
+
+def _rows(name: str, values: Any) -> List[List[Any]]:
+    return [sequence(f"{name}[{m}]", "a sequence of tenon.Tensor", row)
+            for m, row in enumerate(sequence(name, "a sequence of sequences", values))]
 
 
 class Group(Calls):
@@ -108,13 +113,11 @@ class Group(Calls):
             An earlier collective has failed after its call had returned; the exception is that of its status:
             PeerLost, Timeout or Mismatch if another process was lost, late, or made another call.
         """
-        inputs = self._inputs("Group.all_reduce: x", x)
-        outputs = self._outputs("Group.all_reduce: y", y, inputs[0], inputs[0].shape)
-        self._run(lib.tenon_group_all_reduce, [kind_of("Group.all_reduce", kind)], inputs, outputs)
-        return self._result(outputs, y, x)
+        name = "Group.all_reduce"
+        return self._run(name, lib.tenon_group_all_reduce, [kind_of(name, kind)], x, y)
 
     def all_reduce_many(self, x: Sequence[Operands], *, kind: Union[str, int] = "sum",
-                        y: Optional[Sequence[Outputs]] = None) -> List[List[Any]]:
+                        y: Optional[Sequence[Sequence[Tensor]]] = None) -> List[List[Any]]:
         """Combines many tensors of each member at once, which is faster than one by one if they are small.
 
         Parameters
@@ -138,9 +141,8 @@ class Group(Calls):
             As all_reduce.
         """
         name = "Group.all_reduce_many"
-        given = [sequence(f"{name}: x[{m}]", "a sequence of tenon.Tensor", row)
-                 for m, row in enumerate(sequence(f"{name}: x", "a sequence of sequences", x))]
-        outputs = [[None] * len(row) for row in given] if y is None else [list(row) for row in y or ()]
+        given = _rows(f"{name}: x", x)
+        outputs = [[None] * len(row) for row in given] if y is None else _rows(f"{name}: y", y)
         counts = {len(row) for row in [*given, *outputs]}
         if len(given) != len(self._streams) or len(outputs) != len(given) or len(counts) != 1:
             raise ValueError(f"{name}: x and y need a list for each of {len(self._streams)} members, all of one length")
@@ -208,11 +210,8 @@ class Group(Calls):
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        inputs = self._inputs("Group.reduce_scatter: x", x)
-        shape = [n // self.size if d == 0 else n for d, n in enumerate(inputs[0].shape)]
-        outputs = self._outputs("Group.reduce_scatter: y", y, inputs[0], shape)
-        self._run(lib.tenon_group_reduce_scatter, [kind_of("Group.reduce_scatter", kind)], inputs, outputs)
-        return self._result(outputs, y, x)
+        name = "Group.reduce_scatter"
+        return self._run(name, lib.tenon_group_reduce_scatter, [kind_of(name, kind)], x, y, lambda n: n // self.size)
 
     def all_gather(self, x: Operands, *, y: Outputs = None) -> List[Any]:
         """Gives every member the tensors of all, one after the other along the first dimension.
@@ -234,11 +233,7 @@ class Group(Calls):
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        inputs = self._inputs("Group.all_gather: x", x)
-        shape = [n * self.size if d == 0 else n for d, n in enumerate(inputs[0].shape)]
-        outputs = self._outputs("Group.all_gather: y", y, inputs[0], shape)
-        self._run(lib.tenon_group_all_gather, [], inputs, outputs)
-        return self._result(outputs, y, x)
+        return self._run("Group.all_gather", lib.tenon_group_all_gather, [], x, y, lambda n: n * self.size)
 
     def broadcast(self, x: Optional[Operand], root: int = 0, *, y: Outputs = None) -> List[Any]:
         """Gives every member the tensor of the member `root`.
@@ -298,10 +293,7 @@ class Group(Calls):
         InvalidArgument (ValueError), Error
             As all_reduce.
         """
-        inputs = self._inputs("Group.all_to_all: x", x)
-        outputs = self._outputs("Group.all_to_all: y", y, inputs[0], inputs[0].shape)
-        self._run(lib.tenon_group_all_to_all, [], inputs, outputs)
-        return self._result(outputs, y, x)
+        return self._run("Group.all_to_all", lib.tenon_group_all_to_all, [], x, y)
 
     def send(self, x: Operand, source: int, target: int) -> None:
         """Sends a tensor of a member of this process to another member, which receives it.
@@ -326,7 +318,7 @@ class Group(Calls):
         self._call(lib.tenon_group_send, [source, self._rank("Group.send: target", target), given._c],
                    [(given, stream)])
 
-    def receive(self, source: int, target: int, y: Output, *, dtype: Any = "f32") -> Tensor:
+    def receive(self, source: int, target: int, y: Union[Tensor, Shape], *, dtype: Any = "f32") -> Tensor:
         """Receives a tensor in a member of this process. Later work of its stream waits for it.
 
         Parameters
@@ -349,9 +341,9 @@ class Group(Calls):
             As all_reduce.
         """
         stream = self._own("Group.receive: target", target)
-        if not isinstance(y, Tensor):
-            y = empty(shape_tuple(y, "Group.receive: y", "a tenon.Tensor or a shape"), dtype, stream.context)
-        made = self._tensor("Group.receive: y", y, stream)
+        output = y if isinstance(y, Tensor) else empty(
+            shape_tuple(y, "Group.receive: y", "a tenon.Tensor or a shape"), dtype, stream.context)
+        made = self._tensor("Group.receive: y", output, stream)
         self._call(lib.tenon_group_receive, [self._rank("Group.receive: source", source), target, made._c],
                    [(made, stream)])
         return made

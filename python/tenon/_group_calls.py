@@ -139,11 +139,16 @@ class Calls:
     def _all(self, tensors: Sequence[Tensor]) -> Any:
         return ffi.new("tenon_tensor[]", [t._c[0] for t in tensors])
 
-    def _run(self, function: Callable[..., int], leading: Sequence[Any], x: Sequence[Tensor],
-             y: Sequence[Tensor]) -> None:
-        """Makes a call with one input and one output for each member."""
-        used = [*zip(x, self._streams), *zip(y, self._streams)]
-        self._call(function, [*leading, self._all(x), self._all(y)], used)
+    def _run(self, name: str, function: Callable[..., int], leading: Sequence[Any], x: Any, y: Any,
+             first_size: Callable[[int], int] = int) -> List[Any]:
+        """Makes a call with one input and one output for each member, and returns the outputs. `first_size` returns
+        the size of an output's first dimension from that of an input."""
+        inputs = self._inputs(f"{name}: x", x)
+        shape = [first_size(n) if d == 0 else n for d, n in enumerate(inputs[0].shape)]
+        outputs = self._outputs(f"{name}: y", y, inputs[0], shape)
+        used = [*zip(inputs, self._streams), *zip(outputs, self._streams)]
+        self._call(function, [*leading, self._all(inputs), self._all(outputs)], used)
+        return self._result(outputs, y, x)
 
     def _result(self, y: List[Tensor], given: Any, inputs: Sequence[Any]) -> List[Any]:
         """Returns arrays if all inputs are arrays and no outputs are given."""

@@ -16,7 +16,7 @@ gradients of the same parts in this order therefore trains to the same bits. Obj
 this process, in the order of Group.streams.
 """
 import math
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -427,14 +427,14 @@ def one_forward_one_backward(stages: int, micro_batches: int) -> Iterator[Step]:
     Step
         With stage, is_forward and micro_batch.
     """
-    waiting = []
+    waiting: List[List[Step]] = []
     for stage in range(stages):
         warm = min(stages - 1 - stage, micro_batches)
         order = [Step(stage, True, i) for i in range(warm)]
         for i in range(micro_batches - warm):
             order += [Step(stage, True, warm + i), Step(stage, False, i)]
         waiting.append(order + [Step(stage, False, i) for i in range(micro_batches - warm, micro_batches)])
-    done = set()
+    done: Set[Step] = set()
     while any(waiting):
         for order in waiting:
             if order and _needs(order[0], stages) <= done:
@@ -442,7 +442,7 @@ def one_forward_one_backward(stages: int, micro_batches: int) -> Iterator[Step]:
                 yield order.pop(0)
 
 
-def _needs(step: Step, stages: int) -> set:
+def _needs(step: Step, stages: int) -> Set[Step]:
     """Returns the steps of other stages, and the forward pass, that a step depends on."""
     stage, is_forward, i = step
     if is_forward:

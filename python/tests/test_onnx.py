@@ -135,8 +135,9 @@ class Networks(unittest.TestCase):
         model, x = tenon.onnx.prepare(proto), array(8, 2, 3, 8, 8)
         with self.assertRaisesRegex(tenon.onnx.ModelError, "the outputs are y; given are z"):
             model.bind([x], {"z": tenon.empty((2, 10))})
-        with self.assertRaisesRegex(ValueError, "shape"):
-            model.bind([x], {"y": tenon.empty((2, 9))})
+        for shape in ((2, 9), (10, 2)):
+            with self.assertRaisesRegex(ValueError, "shape"):
+                model.bind([x], {"y": tenon.empty(shape)})
         with self.assertRaisesRegex(NotImplementedError, "cannot be bound"):
             tenon.onnx.TenonBackend.prepare(proto, record=False).bind([x])
         fixed = tenon.onnx.prepare(model_of([helper.make_node("Identity", ["c"], ["y"])], [info("x", [2])],

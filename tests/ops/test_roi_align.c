@@ -64,6 +64,29 @@ TEST(known_values)
                x, pixel, index, greatest);
 }
 
+/* The gradient of a maximum that several candidates have belongs to the first one: of the elements
+ * around a sample, of samples, and of several NaN. */
+TEST(first_maximum)
+{
+    enum { WIDTH = 5 };
+    static const float ones[] = {1, 1, 1, 1}, pixel[] = {0, 0, 1, 1}, four[] = {4},
+                       first[] = {1, 0, 0, 0}, region[] = {0, 0, 4, 4};
+    static const int32_t zero[] = {0};
+    const float *index = (const float *)(const void *)zero;
+    const float equal[] = {2, NAN};
+    TEST_KNOWN("roi_align_backward x=f32:1x1x2x2 dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 "
+               "dx=f32:1x1x2x2 flags=1 sampling_ratio=1 mode=max",
+               ones, four, pixel, index, first);
+    for (int i = 0; i < 2; i++) { /* samples are at rows and columns 1 and 3 */
+        float x[WIDTH * WIDTH] = {0}, dx[WIDTH * WIDTH] = {0};
+        x[1 * WIDTH + 3] = x[3 * WIDTH + 1] = equal[i];
+        dx[1 * WIDTH + 3] = four[0];
+        TEST_KNOWN("roi_align_backward x=f32:1x1x5x5 dy=f32:1x1x1x1 rois=f32:1x4 indices=i32:1 "
+                   "dx=f32:1x1x5x5 flags=1 sampling_ratio=2 mode=max",
+                   x, four, region, index, dx);
+    }
+}
+
 /* Regions that are huge, not finite, or empty, and elements that are not finite. */
 TEST(special_values)
 {

@@ -149,7 +149,8 @@ TEST(random_gradients_of_weights)
 }
 
 /* Positions that solver blocks divides: a segment with most of them among small and empty ones,
- * segments that end where a block does, and equal lengths. */
+ * segments that end where a block does, and equal lengths; positions of several blocks after the
+ * last segment, with the largest number. */
 TEST(giant_segments)
 {
     enum { POSITIONS = 3 * 16384 + 41, SEGMENTS = 7 };
@@ -157,14 +158,16 @@ TEST(giant_segments)
         {0, 5, 5, 16384, POSITIONS - 3, POSITIONS - 2, POSITIONS, POSITIONS},
         {0, 16384, 32768, 32769, 49152, POSITIONS, POSITIONS, POSITIONS},
         {3, 3, 2051, 4099, 40000, 40000, 49000, POSITIONS - 9},
-        {0, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS}};
+        {0, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS, POSITIONS},
+        {3, 3, 2051, 4099, 30000, 30000, 32000, 32700}};
     test_random random = test_random_for(888);
-    for (int n = 0; n < 12; n++) {
+    for (int n = 0; n < 15; n++) {
         const segment_case p = {.kind = (uint32_t)n % 5,
                                 .form = n % 3 == 0   ? BY_OFFSET
                                         : n % 3 == 1 ? BY_ID
                                                      : BY_LENGTH,
-                                .segment_type = n % 2 == 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                                .segment_type =
+                                    n % 2 == 0 || n == 13 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
                                 .segments = n % 3 == 2 ? (n == 11 ? 1 : 41) : SEGMENTS,
                                 .rows = n % 3 == 2 ? 41 * 1237 : POSITIONS,
                                 .rank = 2,
@@ -180,7 +183,8 @@ TEST(giant_segments)
         for (int64_t i = 0, s = -1; p.form == BY_ID && i < POSITIONS; i++) {
             while (s < SEGMENTS && i >= end[s + 1])
                 s++;
-            test_set(test_operand(&f, SEGMENT_SEGMENTS), i, (double)s);
+            test_set_whole(test_operand(&f, SEGMENT_SEGMENTS), i,
+                           n == 13 && s == SEGMENTS ? INT64_MAX : s);
         }
         test_finish(&f, TEST_ALL);
     }

@@ -27,7 +27,7 @@
 #ifndef TENON_TILE
 #define TENON_TILE 4096
 #endif
-/* Results side by side, and the image's columns under them. */
+/* Adjacent results, and the columns of the image under them. */
 #define TENON_MR 4
 #if TENON_TAPS == 5
 #define TENON_NV TENON_CAT(COLUMNS_5_, TENON_STEP)
@@ -321,7 +321,7 @@ TENON_INLINE void fill_tile(acc_t *out, acc_t *row, const images *o,
     }
 }
 
-/* Returns the sums of VW results side by side. */
+/* Returns the sums of VW adjacent results. */
 TENON_INLINE acc_v sum_row(const acc_t *part, const acc_t *tap, const long *at,
                            const conv_int8_depthwise_args *args)
 {

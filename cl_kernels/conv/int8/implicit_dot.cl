@@ -71,7 +71,7 @@ TENON_INLINE void locate(__local pixels *p, const conv_int8_args *args, long fir
     }
 }
 
-/* What a work-group multiplies: a group of the image, a segment of padding, a panel. */
+/* Factors of a work-group: the channels of its group, a segment of padding, its panel. */
 typedef struct factors {
     __global const uchar *image, *padding;
     __global const dot_v *panel;
@@ -216,7 +216,7 @@ TENON_LOCAL_FUNCTION void store_rows(const int8_epilogue *all, const conv_int8_a
     }
 }
 
-/* Returns how many pixels from `first` on, at most VW, lie side by side in y and in c. */
+/* Returns how many pixels from `first` on, at most VW, are contiguous in y and in c. */
 TENON_INLINE int side_by_side(__local const pixels *p, int first, int rows)
 {
     const int most = min(rows - first, TENON_VW), last = first + most - 1;
@@ -248,7 +248,7 @@ TENON_INLINE void store_filter(const int8_epilogue *all, const conv_int8_args *a
     }
 }
 
-/* Stores a block whose pixels are side by side, filter by filter. */
+/* Stores a block whose pixels are contiguous, filter by filter. */
 TENON_LOCAL_FUNCTION void store_turned(const int8_epilogue *e, const conv_int8_args *args,
                                        const shifts *z, __global const uchar *zero_w,
                                        __local const pixels *p, int rows, long k, int cols,

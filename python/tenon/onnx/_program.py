@@ -277,6 +277,9 @@ class Recorded:
                 if output is not None:
                     raise ValueError("an output that does not depend on the inputs cannot be bound")
                 results.append(result)
+            elif output is not None and (output.shape, output.dtype) != (result.shape, result.dtype):
+                raise ValueError(f"an output has shape {output.shape} and type {output.dtype}, must have "
+                                 f"{result.shape} and {result.dtype}")
             else:
                 results.append(makers.empty(result.shape, result.dtype, self.context) if output is None else output)
         return Bound(self._bound(inputs, results), inputs, results)

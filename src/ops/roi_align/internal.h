@@ -57,6 +57,9 @@ uint64_t tn_roi_paths(const tn_problem *problem);
 /* Returns the arguments of a kernel without its shares of work. */
 roi_args tn_roi_arguments(const roi_problem *problem);
 
+/* Fills in the patches of these arguments for the operands of tenon_roi_align. */
+void tn_roi_fill_patches(const roi_problem *problem, tn_patch patches[ROI_OPERANDS]);
+
 tn_prepare_function tn_roi_align_prepare, tn_roi_align_backward_prepare;
 
 /* Members of tn_operation and tn_family. */

@@ -137,6 +137,17 @@ roi_args tn_roi_arguments(const roi_problem *p)
     return args;
 }
 
+void tn_roi_fill_patches(const roi_problem *p, tn_patch patches[ROI_OPERANDS])
+{
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const tn_patch all[ROI_OPERANDS] = {
+        {TN_PATCH_OFFSET, ROI_X, offsetof(roi_args, x_offset), size},
+        {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
+        {TN_PATCH_OFFSET, ROI_INDICES, offsetof(roi_args, index_offset), sizeof(int32_t)},
+        {TN_PATCH_OFFSET, ROI_Y, offsetof(roi_args, y_offset), size}};
+    memcpy(patches, all, sizeof all);
+}
+
 /* Multiply-adds that take as long as a result without samples, and as a sample (guesses). */
 #define RESULT 64.0
 #define SAMPLE 32.0
@@ -164,13 +175,8 @@ static tenon_status roi_launch(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
     const roi_problem *p = (const roi_problem *)problem;
-    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, ROI_X, offsetof(roi_args, x_offset), size},
-        {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
-        {TN_PATCH_OFFSET, ROI_INDICES, offsetof(roi_args, index_offset), sizeof(int32_t)},
-        {TN_PATCH_OFFSET, ROI_Y, offsetof(roi_args, y_offset), size}};
     roi_args args = tn_roi_arguments(p);
+    tn_patch patches[ROI_OPERANDS];
     tn_launch launch = {.source = "roi_align/items",
                         .kernel = "roi_align",
                         .options = choice->options,
@@ -178,6 +184,7 @@ static tenon_status roi_launch(const char *caller, tn_recording *recording,
                         .operand_count = ROI_OPERANDS,
                         TN_ARGS(args),
                         TN_PATCHES(patches)};
+    tn_roi_fill_patches(p, patches);
     args.each = tn_image_share(recording->context, args.count, work_of_result(p), &launch);
     return tn_record(caller, recording, &launch);
 }

@@ -4,8 +4,6 @@
 #include "ops/common/lanes.h"
 #include "ops/roi_align/internal.h"
 
-#include <stddef.h>
-
 /* Work-items per compute unit, enough to balance the load at the end. */
 #define ITEMS_PER_UNIT 8
 /* Multiply-adds, on single elements, that take as long as a sample of a channel, and as finding the
@@ -49,13 +47,8 @@ static tenon_status roi_align_tables_launch(const char *caller, tn_recording *re
                                             const tn_problem *problem, const tn_choice *choice)
 {
     const roi_problem *p = (const roi_problem *)problem;
-    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, ROI_X, offsetof(roi_args, x_offset), size},
-        {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
-        {TN_PATCH_OFFSET, ROI_INDICES, offsetof(roi_args, index_offset), sizeof(int32_t)},
-        {TN_PATCH_OFFSET, ROI_Y, offsetof(roi_args, y_offset), size}};
     roi_args args = tn_roi_arguments(p);
+    tn_patch patches[ROI_OPERANDS];
     args.each = channels_of(recording->context, p);
     args.side_by_side = p->x[1] == 1 && p->y[1] == 1;
     const tn_launch made = {
@@ -69,6 +62,7 @@ static tenon_status roi_align_tables_launch(const char *caller, tn_recording *re
         .local = {1, 1},
         TN_ARGS(args),
         TN_PATCHES(patches)};
+    tn_roi_fill_patches(p, patches);
     return tn_record(caller, recording, &made);
 }
 

@@ -12,7 +12,7 @@
 #define CPU_BLOCK_BYTES (INT64_C(1) << 18)
 #define GPU_BLOCK       2048
 
-/* What long segments, which are not known when a plan is made, may cost if they are not divided. */
+/* Factor of the time without division, for long segments, which are unknown when a plan is made. */
 #define IMBALANCE 1.1
 
 /* Returns the average number of positions of a segment. */
