@@ -252,6 +252,8 @@ void bench_measure_read(bench_limits *c, const char *name, const char *level, ui
     items = items < count ? items : (size_t)count;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof c->y, &c->y,
                                            sizeof count, &count, sizeof times, &times, (size_t)0)) {
+        if (kernel != NULL)
+            clReleaseKernel(kernel);
         c->well = false;
         return;
     }
