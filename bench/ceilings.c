@@ -198,6 +198,8 @@ static void measure_write(bench_limits *c)
     const float one = 1;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof count, &count,
                                            sizeof one, &one, (size_t)0)) {
+        if (kernel != NULL)
+            clReleaseKernel(kernel);
         c->well = false;
         return;
     }
@@ -215,6 +217,8 @@ static void measure_copy(bench_limits *c)
     double values[ROUNDS];
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof c->y, &c->y,
                                            sizeof count, &count, (size_t)0)) {
+        if (kernel != NULL)
+            clReleaseKernel(kernel);
         c->well = false;
         return;
     }
@@ -252,6 +256,8 @@ void bench_measure_read(bench_limits *c, const char *name, const char *level, ui
     items = items < count ? items : (size_t)count;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof c->y, &c->y,
                                            sizeof count, &count, sizeof times, &times, (size_t)0)) {
+        if (kernel != NULL)
+            clReleaseKernel(kernel);
         c->well = false;
         return;
     }

@@ -118,6 +118,17 @@ json_t *bench_json_date(void)
     return json_string(date);
 }
 
+const char *bench_json_text(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
+double bench_json_number(const json_t *object, const char *member)
+{
+    return json_number_value(json_object_get(object, member));
+}
+
 bool bench_json_write(const char *path, json_t *document)
 {
     const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(8);

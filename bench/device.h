@@ -23,6 +23,11 @@ bool bench_arguments(cl_kernel kernel, ...);
 cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local);
 
 json_t *bench_json_device(const bench_session *session);
+
+/* Returns a member of an object; "" or 0 if it is missing or of another type. */
+const char *bench_json_text(const json_t *object, const char *member);
+double bench_json_number(const json_t *object, const char *member);
+
 /* "2026-11-21T18:00:00Z" */
 json_t *bench_json_date(void);
 /* Writes the document to a temporary file that is renamed to `path`, or to standard output if

@@ -17,8 +17,9 @@ typedef struct bench_limits {
     size_t items;   /* number of work-items that fill the device */
     size_t group;   /* work-items in a work-group; 1 on a CPU, where each has its own vectors */
     int lanes;      /* lanes of a CPU's f32 vectors; 0: not a CPU */
-    /* Of the limit that is measured, for the result file: its kind (as in results.schema.json), the
-     * type of arithmetic or NULL, the level of memory or NULL, and the bytes that are read. */
+    /* The limit that is being measured, for the result file: its kind (as in results.schema.json),
+     * the type of arithmetic or NULL, the memory level or NULL, and the size of the range that is
+     * read. */
     const char *kind, *dtype, *level;
     uint64_t window;
     double fast, slow; /* nanoseconds: the quartiles of the last timing */
@@ -52,11 +53,13 @@ void bench_limit_left_out(bench_limits *c, const char *name, const char *why);
 void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uint first,
                               cl_uint second);
 
-/* Measures the bandwidth of the caches of which the system or the driver reports the size. */
+/* Measures the bandwidth of each cache whose size is known: on a CPU from the operating system, on
+ * a GPU from the driver. Caches of unknown size are recorded as left out. */
 void bench_measure_caches(bench_limits *c);
 
-/* Measures how fast all work-items together read a range of `window` bytes, `share` of them the
- * same number of times. */
+/* Measures and records the bandwidth at which `items` work-items together read a range of `window`
+ * bytes again and again. `level`: the memory level that holds the range, or NULL. The work-items
+ * must have equal shares of the range's 16-byte vectors. */
 void bench_measure_read(bench_limits *c, const char *name, const char *level, uint64_t window,
                         size_t items);
 

@@ -145,8 +145,7 @@ int bench_predict(int argc, char **argv)
     prediction p = {.session = &session, .list = json_array()};
     bench_entry *entries = bench_entries_of(&o, &count);
     if (count == 0)
-        fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
-                o.filter != NULL ? o.filter : "");
+        bench_complain_no_case(&o);
     const bool well = count > 0 && entries != NULL && open_target(&session, kind, &p) &&
                       run(&session, &o, entries, count, argc, argv, &p);
     json_decref(p.list);

@@ -1,4 +1,5 @@
-/* Where results come from, for result files: the build, the host and its clock, the store. */
+/* Describes the origin of results in result files: the build, the host with its clock rate, and the
+ * state of the persistent cache. */
 #ifndef BENCH_PROVENANCE_H
 #define BENCH_PROVENANCE_H
 

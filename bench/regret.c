@@ -390,8 +390,7 @@ int bench_regret(int argc, char **argv)
     regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0,
                    bench_file_begin(&o, argc, argv)};
     if (count == 0) {
-        fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
-                o.filter != NULL ? o.filter : "");
+        bench_complain_no_case(&o);
         status = BENCH_WRONG_USE;
     } else if (entries != NULL && all.outcomes != NULL && bench_open_session(&session)) {
         status = run_all(&session, entries, count, &all);

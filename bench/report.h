@@ -21,7 +21,7 @@ void bench_print_failure(const char *name, const char *dtype, const char *why);
 void bench_progress(uint32_t done, uint32_t all, double left, const char *name);
 void bench_progress_clear(void);
 
-/* What a result file contains besides the results. */
+/* The contents of a result file other than results and summary. */
 typedef struct bench_file {
     const bench_options *options;
     int argc;

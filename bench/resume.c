@@ -1,22 +1,12 @@
 #include "resume.h"
 
+#include "device.h"
 #include "options.h"
 #include "provenance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
-
-static double number_of(const json_t *object, const char *member)
-{
-    return json_number_value(json_object_get(object, member));
-}
 
 static bool is_same_command(const bench_file *file, const json_t *command)
 {
@@ -64,9 +54,9 @@ static bool read_peers(const json_t *peers, bench_result *r)
         if (known == NULL || r->peer_count == BENCH_MAX_PEERS)
             return false;
         r->peers[r->peer_count].name = known;
-        r->peers[r->peer_count].median = number_of(peer, "median_ns");
+        r->peers[r->peer_count].median = bench_json_number(peer, "median_ns");
         snprintf(r->peers[r->peer_count++].algorithm, sizeof r->peers[0].algorithm, "%s",
-                 text_of(peer, "algorithm"));
+                 bench_json_text(peer, "algorithm"));
     }
     return true;
 }
@@ -76,35 +66,35 @@ static void read_conditions(const json_t *o, bench_result *r)
     const json_t *load = json_object_get(o, "load"), *roofline = json_object_get(o, "roofline"),
                  *layers = json_object_get(o, "layers_ns"),
                  *energy = json_object_get(o, "energy_nj");
-    r->load = (bench_load){json_is_number(json_object_get(load, "other")), number_of(load, "other"),
-                           number_of(load, "steal")};
-    r->repeats = (uint32_t)number_of(load, "repeats");
-    r->attainable = number_of(roofline, "attainable_ns");
-    snprintf(r->ceiling, sizeof r->ceiling, "%s", text_of(roofline, "ceiling"));
+    r->load = (bench_load){json_is_number(json_object_get(load, "other")),
+                           bench_json_number(load, "other"), bench_json_number(load, "steal")};
+    r->repeats = (uint32_t)bench_json_number(load, "repeats");
+    r->attainable = bench_json_number(roofline, "attainable_ns");
+    snprintf(r->ceiling, sizeof r->ceiling, "%s", bench_json_text(roofline, "ceiling"));
     r->energy = energy != NULL ? json_number_value(energy) : -1;
     r->has_layers = layers != NULL;
     for (int i = 0; i < BENCH_LAYER_KINDS; i++)
-        r->layers[i] = number_of(layers, bench_layer_kinds[i]);
+        r->layers[i] = bench_json_number(layers, bench_layer_kinds[i]);
 }
 
 /* Reads a result as files.c writes it. Returns false if a member is missing. */
 static bool read_result(const json_t *o, bench_result *r)
 {
     memset(r, 0, sizeof *r);
-    r->device = (uint32_t)number_of(o, "device");
+    r->device = (uint32_t)bench_json_number(o, "device");
     r->suite = json_string_value(json_object_get(o, "suite"));
-    r->dtype = dtype_of(text_of(o, "dtype"));
-    snprintf(r->name, sizeof r->name, "%s", text_of(o, "case"));
-    snprintf(r->solver, sizeof r->solver, "%s", text_of(o, "solver"));
-    snprintf(r->asked, sizeof r->asked, "%s", text_of(o, "asked"));
-    r->wall =
-        (bench_times){number_of(o, "median_ns"), number_of(o, "low_ns"), number_of(o, "high_ns")};
-    r->event = number_of(o, "event_ns");
-    r->latency = number_of(o, "latency_ns");
-    r->operations = number_of(o, "gflops") * r->wall.median;
-    r->bytes = number_of(o, "gbps") * r->wall.median;
+    r->dtype = dtype_of(bench_json_text(o, "dtype"));
+    snprintf(r->name, sizeof r->name, "%s", bench_json_text(o, "case"));
+    snprintf(r->solver, sizeof r->solver, "%s", bench_json_text(o, "solver"));
+    snprintf(r->asked, sizeof r->asked, "%s", bench_json_text(o, "asked"));
+    r->wall = (bench_times){bench_json_number(o, "median_ns"), bench_json_number(o, "low_ns"),
+                            bench_json_number(o, "high_ns")};
+    r->event = bench_json_number(o, "event_ns");
+    r->latency = bench_json_number(o, "latency_ns");
+    r->operations = bench_json_number(o, "gflops") * r->wall.median;
+    r->bytes = bench_json_number(o, "gbps") * r->wall.median;
     r->verified = json_is_true(json_object_get(o, "verified"));
-    r->error_over_bound = number_of(o, "error_over_bound");
+    r->error_over_bound = bench_json_number(o, "error_over_bound");
     read_conditions(o, r);
     return r->suite != NULL && r->dtype != TENON_DTYPE_INVALID && r->wall.median > 0 &&
            read_peers(json_object_get(o, "peers"), r);
@@ -182,7 +172,7 @@ bool bench_resumed_device(const bench_resumed *resumed, uint32_t number, const j
     const json_t *earlier = json_array_get(json_object_get(resumed->document, "devices"), number);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (earlier == NULL ||
-            strcmp(text_of(earlier, members[i]), text_of(device, members[i])) != 0)
+            strcmp(bench_json_text(earlier, members[i]), bench_json_text(device, members[i])) != 0)
             return false;
     return true;
 }

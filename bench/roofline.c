@@ -1,5 +1,7 @@
 #include "roofline.h"
 
+#include "device.h"
+
 #include "base/store.h"
 #include "runtime/context/context.h"
 
@@ -44,20 +46,10 @@ void bench_ceilings_store(const bench_session *session, const json_t *ceilings)
     free(key);
 }
 
-static const char *text_of(const json_t *limit, const char *member)
-{
-    const char *text = json_string_value(json_object_get(limit, member));
-    return text != NULL ? text : "";
-}
-
-static double number_of(const json_t *limit, const char *member)
-{
-    return json_number_value(json_object_get(limit, member));
-}
-
 static bool is_kind(const json_t *limit, const char *kind)
 {
-    return strcmp(text_of(limit, "kind"), kind) == 0 && number_of(limit, "value") > 0 &&
+    return strcmp(bench_json_text(limit, "kind"), kind) == 0 &&
+           bench_json_number(limit, "value") > 0 &&
            json_is_true(json_object_get(limit, "verified"));
 }
 
@@ -70,8 +62,9 @@ static const json_t *arithmetic_of(const json_t *limits, const char *dtype)
     json_array_foreach(limits, i, limit)
     {
         const bool counts = (is_kind(limit, "vector") || is_kind(limit, "matrix")) &&
-                            strcmp(text_of(limit, "dtype"), dtype) == 0;
-        if (counts && (best == NULL || number_of(limit, "value") > number_of(best, "value")))
+                            strcmp(bench_json_text(limit, "dtype"), dtype) == 0;
+        if (counts &&
+            (best == NULL || bench_json_number(limit, "value") > bench_json_number(best, "value")))
             best = limit;
     }
     return best;
@@ -94,11 +87,11 @@ static const json_t *bandwidth_for(const json_t *limits, double bytes)
     size_t i;
     json_array_foreach(limits, i, limit)
     {
-        const char *level = text_of(limit, "level");
+        const char *level = bench_json_text(limit, "level");
         const bool holds =
-            strcmp(level, "memory") == 0 || bytes <= FITS * number_of(limit, "window");
+            strcmp(level, "memory") == 0 || bytes <= FITS * bench_json_number(limit, "window");
         if (is_kind(limit, "bandwidth") && *level != '\0' && holds &&
-            (best == NULL || number_of(limit, "value") > number_of(best, "value")))
+            (best == NULL || bench_json_number(limit, "value") > bench_json_number(best, "value")))
             best = limit;
     }
     return best;
@@ -121,7 +114,7 @@ static void raise_to(double time, const json_t *limit, double *most, char name[6
     if (time <= *most || !isfinite(time))
         return;
     *most = time;
-    snprintf(name, 64, "%s", text_of(limit, "name"));
+    snprintf(name, 64, "%s", bench_json_text(limit, "name"));
 }
 
 double bench_attainable(const json_t *ceilings, const bench_case *bench, char name[64])
@@ -135,11 +128,12 @@ double bench_attainable(const json_t *ceilings, const bench_case *bench, char na
     const json_t *arithmetic = ceiling_of_type(limits, bench->dtype),
                  *bandwidth = bandwidth_for(limits, footprint), *launch = launch_of(limits);
     if (launch != NULL) /* us */
-        raise_to(1e3 * number_of(launch, "value"), launch, &most, name);
+        raise_to(1e3 * bench_json_number(launch, "value"), launch, &most, name);
     if (arithmetic != NULL) /* operations per nanosecond */
-        raise_to(bench->operations / number_of(arithmetic, "value"), arithmetic, &most, name);
+        raise_to(bench->operations / bench_json_number(arithmetic, "value"), arithmetic, &most,
+                 name);
     if (bandwidth != NULL) /* bytes per nanosecond */
-        raise_to(bench->bytes / number_of(bandwidth, "value"), bandwidth, &most, name);
+        raise_to(bench->bytes / bench_json_number(bandwidth, "value"), bandwidth, &most, name);
     return most;
 }
 
@@ -147,12 +141,12 @@ void bench_print_ceilings(const json_t *ceilings)
 {
     const json_t *limit;
     size_t i;
-    printf("ceilings of %s:\n", text_of(ceilings, "date"));
+    printf("ceilings of %s:\n", bench_json_text(ceilings, "date"));
     json_array_foreach(json_object_get(ceilings, "limits"), i, limit)
     {
-        printf("  %-28s %12.4g %-8s (%.4g to %.4g)%s\n", text_of(limit, "name"),
-               number_of(limit, "value"), text_of(limit, "unit"), number_of(limit, "low"),
-               number_of(limit, "high"),
+        printf("  %-28s %12.4g %-8s (%.4g to %.4g)%s\n", bench_json_text(limit, "name"),
+               bench_json_number(limit, "value"), bench_json_text(limit, "unit"),
+               bench_json_number(limit, "low"), bench_json_number(limit, "high"),
                json_is_true(json_object_get(limit, "verified")) ? "" : "  WRONG");
     }
 }

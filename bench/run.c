@@ -149,7 +149,7 @@ static bool has_failed(bench_session *session, progress *p)
     return true;
 }
 
-/* Returns the seconds that are left, by the time of the cases so far; negative if unknown. */
+/* Estimates the seconds that are left from the time of the cases so far; negative if unknown. */
 static double seconds_left(const progress *p)
 {
     const double elapsed = bench_now() - p->start;
@@ -176,17 +176,16 @@ static void run_entries(bench_session *session, progress *p)
 {
     bool failed = false;
     const bench_entry *last = NULL;
-    for (uint32_t i = 0; i < p->entry_count && !bench_interrupted && !failed; i++) {
+    for (uint32_t i = 0; i < p->entry_count && !bench_interrupted && !failed; i++, p->done++) {
         const bench_suite *suite = p->entries[i].suite;
         char name[BENCH_NAME_SIZE];
-        p->done++;
         if (is_left_out(session, p, i))
             continue;
         if (last == NULL || suite != last->suite)
             bench_print_heading(suite->name, suite->about);
         last = &p->entries[i];
         suite->kind->name_of(suite, p->entries[i].number, name);
-        bench_progress(p->done - 1, p->all, p->done > 1 ? seconds_left(p) : -1, name);
+        bench_progress(p->done, p->all, seconds_left(p), name);
         const size_t failures = json_array_size(p->file.failures);
         run_by_all(session, &p->entries[i], p);
         failed = json_array_size(p->file.failures) > failures && has_failed(session, p);
@@ -240,8 +239,8 @@ static bool run_device(progress *p, uint32_t number)
         json_array_append_new(p->file.devices, unknown_device(selector, bench_complaint()));
         bench_print_failure(selector, "", bench_complaint());
         add_failure(p, &session, NULL, bench_complaint());
-        p->done += p->entry_count;
     }
+    p->done = (number + 1) * p->entry_count; /* also after a device that failed */
     bench_close_session(&session);
     json_decref(session.ceilings);
     return opened;
@@ -301,8 +300,7 @@ static int run_cases(bench_options *o, int argc, char **argv, const bench_device
     p.file = bench_file_begin(o, argc, argv);
     p.results = calloc((size_t)p.all * solvers_of(o) + 1, sizeof *p.results);
     if (count == 0) {
-        fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
-                o->filter != NULL ? o->filter : "");
+        bench_complain_no_case(o);
         status = BENCH_WRONG_USE;
     } else if (entries != NULL && p.results != NULL) {
         status = run_all(devices, &p);

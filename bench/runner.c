@@ -74,13 +74,15 @@ int bench_calls(bench_session *session, const bench_way *way, double *seconds_of
     return seconds < 0 ? 0 : (int)(LEAST_SECONDS * calls / seconds) + 1;
 }
 
-/* What the rounds of all ways give. `energy`: nanojoules of a call of Tenon. */
+/* The times of Tenon (the first element) and of each peer. */
 typedef struct rounds_result {
     bench_times times[BENCH_MAX_PEERS + 1];
-    double energy;
+    double energy; /* nanojoules of a call of Tenon */
 } rounds_result;
 
-/* Runs rounds of all ways in turn. Those much slower than Tenon, the first one, stop early. */
+/* Runs rounds of Tenon (the first element of `ways`) and the peers alternately, for `limit`
+ * seconds. Peers that are much slower than Tenon run fewer rounds. Returns false if a call fails.
+ */
 static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t count, double limit,
                       rounds_result *result)
 {

@@ -128,6 +128,12 @@ bench_entry *bench_entries_of(const bench_options *o, uint32_t *count)
     return entries;
 }
 
+void bench_complain_no_case(const bench_options *o)
+{
+    fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
+            o->filter != NULL ? o->filter : "");
+}
+
 static void interrupt(int signal_number)
 {
     (void)signal_number;

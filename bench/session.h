@@ -25,6 +25,9 @@ typedef struct bench_entry {
 /* Returns all selected cases; the caller frees them. */
 bench_entry *bench_entries_of(const bench_options *options, uint32_t *count);
 
+/* Prints to stderr that the options select no case. */
+void bench_complain_no_case(const bench_options *options);
+
 /* Makes SIGINT and SIGTERM set bench_interrupted from now on. */
 void bench_catch_interrupts(void);
 

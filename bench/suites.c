@@ -38,7 +38,6 @@ const bench_suite **bench_suites;
 uint32_t bench_suite_count;
 
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
-
     "openblas", "onednn", "onednn-blocked", "clblast", "loop",        "tenon-f32",
     "unpacked", "cublas", "cudnn",          "rocblas", "onnxruntime", "pytorch",
     "nchw",     "numpy",  "boost-compute",  "memcpy"};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SIZE   (INT64_C(1) << 40)
+#define MOST_SIZE   (INT64_C(1) << 40) /* of a dimension, and elements of a tensor of one image */
 #define MOST_IMAGES (1 << 20)
 
 static void set_place(bench_reader *reader, const char *suite, size_t number)
@@ -64,6 +64,23 @@ static const bench_shape_suite *suite_of(const bench_reader *reader, const json_
     return NULL;
 }
 
+/* Returns true if a tensor with these dimensions has at most MOST_SIZE elements, for which sizes
+ * and numbers of operations fit into 64 bits; otherwise prints a message. */
+static bool tensor_fits(const bench_reader *reader, const char *what, int64_t a, int64_t b,
+                        int64_t c)
+{
+    return (double)a * (double)b * (double)c <= (double)MOST_SIZE ||
+           bench_refuse(reader, "%s of %lldx%lldx%lld elements is larger than %lld elements", what,
+                        (long long)a, (long long)b, (long long)c, (long long)MOST_SIZE);
+}
+
+static bool product_fits(const bench_reader *reader, const bench_gemm_shape *s)
+{
+    return tensor_fits(reader, "the factor a", s->batch, s->m, s->k) &&
+           tensor_fits(reader, "the factor b", s->batch, s->k, s->n) &&
+           tensor_fits(reader, "the product", s->batch, s->m, s->n);
+}
+
 static bool add_gemm(bench_shape_suite *to, const bench_gemm_shape *shape)
 {
     bench_gemm_shape *list = realloc(to->gemm, (to->count + 1) * sizeof *list);
@@ -105,7 +122,7 @@ static bool read_product(const bench_reader *reader, const json_t *from, bench_g
                             transposed);
     shape->a_transposed = strchr(transposed, 'a') != NULL;
     shape->b_transposed = strchr(transposed, 'b') != NULL;
-    return true;
+    return product_fits(reader, shape);
 }
 
 /* Adds the products of convolutions, each once. */
@@ -120,7 +137,8 @@ static bool add_products(const bench_reader *reader, const json_t *suite, bench_
         const bench_gemm_shape product = bench_conv_product(&from->conv[i]);
         bench_conv_name(&from->conv[i], name);
         if (matches(reader, suite, name, &well) && !has_gemm(to, &product))
-            well = add_gemm(to, &product);
+            well = product_fits(reader, &product) &&
+                   (add_gemm(to, &product) || bench_refuse(reader, "out of memory"));
     }
     return well;
 }
@@ -177,7 +195,11 @@ static bool sizes_fit(const bench_reader *reader, const bench_conv_shape *s)
                             "%lldx%lld",
                             (long long)s->r, (long long)s->s, (long long)s->h + 2 * s->pad,
                             (long long)s->w + 2 * s->pad);
-    return true;
+    return tensor_fits(reader, "an image", s->c, s->h, s->w) &&
+           tensor_fits(reader, "a filter of all channels", s->c, s->r, s->s) &&
+           tensor_fits(reader, "the filters", s->k, s->c / s->groups, s->r * s->s) &&
+           tensor_fits(reader, "an output image", s->k, bench_conv_output(s, false),
+                       bench_conv_output(s, true));
 }
 
 static bool read_convolution(const bench_reader *reader, const json_t *from,
@@ -262,7 +284,7 @@ static bool add_from(bench_reader *reader, const json_t *suite, const int64_t *i
             if (!matches(reader, suite, name, &well) || (has_images && shape.n != 1))
                 continue;
             shape.n = has_images ? images[i] : shape.n;
-            well = add_conv(to, &shape);
+            well = add_conv(to, &shape) || bench_refuse(reader, "out of memory");
         }
     return well;
 }

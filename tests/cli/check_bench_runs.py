@@ -20,16 +20,17 @@ CASE = ["--suite", "gemm", "--filter", "64x64x64"]
 
 
 class Moving:
-    """Rewrites a file every few milliseconds with the text for the next step."""
+    """Rewrites files every few milliseconds with the text for the next step. `texts` has their functions by path."""
 
-    def __init__(self, path, text_of):
-        self.path, self.text_of, self.stopped = path, text_of, threading.Event()
+    def __init__(self, texts):
+        self.texts, self.stopped = texts, threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def write(self, step):
-        new = self.path.with_name("new")
-        new.write_text(self.text_of(step), encoding="utf-8")
-        new.rename(self.path)
+        for path, text_of in self.texts.items():
+            new = path.with_name("new")
+            new.write_text(text_of(step), encoding="utf-8")
+            new.rename(path)
 
     def run(self):
         step = 1
@@ -83,7 +84,7 @@ class Provenance(Bench):
         self.assertEqual(self.measure()[0]["host"]["clock_mhz"], {"before": 1234, "after": 1234})
 
     def load(self, text_of, *args):
-        with Moving(self.proc / "stat", text_of):
+        with Moving({self.proc / "stat": text_of}):
             _, result, printed = self.measure(*args)
         return result["load"], printed
 
@@ -109,19 +110,32 @@ class Provenance(Bench):
         self.assertEqual((load["disturbed"], load["repeats"]), (False, 0))
 
     def test_descendants_are_own_work(self):
-        """The processes in the imaginary /proc: one that is no relative, and a grandchild of init."""
-        for number, parent, ticks in ((1, 0, 7), (50, 1, 9)):
-            (self.proc / str(number)).mkdir()
-            (self.proc / str(number) / "stat").write_text(
-                f"{number} (a ) b) S {parent} 0 0 0 0 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 0\n")
-        load, _ = self.load(lambda step: f"cpu {step} 0 0 {step} 0 0 0 0 0 0\n", "--repeats", "0")
-        self.assertAlmostEqual(load["other"], 0.5, delta=0.02)
+        """The imaginary /proc has tenon-bench, two children with a child each, and a process that is no relative. All of them
+        work. One grandchild is created before its parent, the other one after it: folders are listed in any order."""
+        path = self.proc / "r.json"
+        args = [BENCH, *QUICK, *CASE, "--time", "0.5", "--repeats", "0", "--json", str(path)]
+        with subprocess.Popen(["sh", "-c", 'read line; exec "$@"', "sh", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "TENON_BENCH_PROC": str(self.proc),
+                                                                        "TENON_BENCH_SYS": str(self.sys)}) as process:
+            texts = {self.proc / "stat": lambda step: f"cpu {10 * step} 0 0 {10 * step} 0 0 0 0 0 0\n"}
+            own = process.pid
+            for number, parent, ticks in ((own, 1, 1), (own + 1, own, 1), (own + 2, own + 1, 2), (own + 3, own + 4, 2),
+                                          (own + 4, own, 1), (own + 5, 1, 2)):
+                (self.proc / str(number)).mkdir()
+                texts[self.proc / str(number) / "stat"] = lambda step, n=number, p=parent, t=ticks: (
+                    f"{n} (a ) b) S {p} 0 0 0 0 0 0 0 0 0 {t * step} 0 0 0 20 0 1 0 0\n")
+            with Moving(texts):
+                printed, _ = process.communicate("start\n")
+        self.assertEqual(process.returncode, 0, printed)
+        load = read_results(path)["results"][0]["load"]
+        # Of 20 ticks in each step, 10 are busy, of which 7 are those of tenon-bench and its descendants.
+        self.assertAlmostEqual(load["other"], 0.15, delta=0.05)
 
     def test_energy_is_read_from_rapl(self):
         package = self.sys / "class/powercap/intel-rapl:0"
         package.mkdir(parents=True)
         (package / "max_energy_range_uj").write_text("999999\n")
-        with Moving(package / "energy_uj", lambda step: f"{step * 5000 % 1000000}\n"):  # wraps around after 0.4 s
+        with Moving({package / "energy_uj": lambda step: f"{step * 5000 % 1000000}\n"}):  # wraps around after 0.4 s
             found, result, _ = self.measure("--time", "0.5")
         if found["energy"] is None:
             self.skipTest("the device is not a CPU")

@@ -56,7 +56,9 @@ class Model(unittest.TestCase):
         shrinking = [hosts.Point(2, size, (size / BANDWIDTH) * (1 - 1e3 / size)) for size in (1 << 16, 1 << 18, 1 << 20)]
         model = hosts.fit(shrinking)
         self.assertEqual(model.latency, 0)
-        self.assertGreater(model.bandwidth, 0)
+        squares = [sum(e ** 2 for e in hosts.errors(hosts.Model(0.0, model.bandwidth * factor), shrinking))
+                   for factor in (0.999, 1, 1.001)]
+        self.assertEqual(min(squares), squares[1])
 
     def test_measurements_that_do_not_determine_it(self):
         with self.assertRaisesRegex(ValueError, "do not differ enough"):

@@ -1,17 +1,10 @@
 /* Preloaded driver whose device is lost as soon as the kernel named by LOST_KERNEL is launched:
  * this and all later launches and waits fail on the first device that launches it. */
 #define _GNU_SOURCE
-#include <CL/cl.h>
+#include "preloaded.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-typedef cl_int (*enqueue_kernel)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
-                                 const size_t *, const size_t *, cl_uint, const cl_event *,
-                                 cl_event *);
 typedef cl_int (*finish_queue)(cl_command_queue);
 
 static _Atomic(cl_device_id) lost;
@@ -23,31 +16,18 @@ static cl_device_id device_of(cl_command_queue queue)
     return device;
 }
 
-static bool is_last(cl_kernel kernel)
-{
-    const char *last = getenv("LOST_KERNEL");
-    char name[256];
-    return last != NULL &&
-           clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) ==
-               CL_SUCCESS &&
-           strcmp(name, last) == 0;
-}
-
 __attribute__((visibility("default"))) cl_int
 clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
                        const size_t *offset, const size_t *global, const size_t *local,
                        cl_uint num_events_in_wait_list, const cl_event *wait_list, cl_event *event)
 {
-    void *next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     cl_device_id none = NULL, device = device_of(queue);
-    enqueue_kernel enqueue;
-    memcpy(&enqueue, &next, sizeof enqueue); /* C has no cast from void * to a function */
-    if (is_last(kernel))
+    if (is_named_by("LOST_KERNEL", kernel))
         (void)atomic_compare_exchange_strong(&lost, &none, device);
     if (atomic_load(&lost) == device)
         return CL_OUT_OF_RESOURCES;
-    return enqueue(queue, kernel, work_dim, offset, global, local, num_events_in_wait_list,
-                   wait_list, event);
+    return next_enqueue()(queue, kernel, work_dim, offset, global, local, num_events_in_wait_list,
+                          wait_list, event);
 }
 
 __attribute__((visibility("default"))) cl_int clFinish(cl_command_queue queue)

@@ -108,6 +108,18 @@ def roofs(machine: Machine, axes: Any, types: Iterable[str]) -> None:
         draw_ceiling(axes, f"{peak.name}, {peak.value:,.0f} GFLOP/s", right, peak.value)
 
 
+def draw_suites(chart: Chart, suites: Dict[str, List[Case]], suites_in_order: List[str],
+                point: Callable[[Case], Tuple[float, float, Tip]]) -> None:
+    """Draws the cases as points, a series for each suite, with ticks, grid and legend. A suite has the same style in each chart."""
+    for suite, cases in suites.items():
+        if cases:
+            scatter(chart, chart.axes, suite, of_style(suites_in_order.index(suite)), [point(c) for c in cases])
+    for axis in (chart.axes.xaxis, chart.axes.yaxis):
+        plain_ticks(axis)
+    chart.axes.grid(True)
+    legend(chart)
+
+
 def roofline(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
     """Every case with arithmetic: GFLOP/s by operations per byte, below the ceilings of the device."""
     suites = {suite: [c for c in cases if c.flops and c.bytes] for suite, cases in by_suite(machine).items()}
@@ -124,16 +136,12 @@ def roofline(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
     axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GFLOP/s", xlim=(left, right))
     axes.set_ylim(logarithmic([*(c.flops / c.median for c in drawn), *tops], 1.6))
     roofs(machine, axes, types)
-    for suite, cases in suites.items():
-        points = [(c.flops / c.bytes, c.flops / c.median, about(machine, c, f"{c.flops / c.median:.4g} GFLOP/s, "
-                   f"{c.flops / c.bytes:.3g} operations per byte{share_text(machine, c)}")) for c in cases]
-        if points:
-            scatter(chart, axes, suite, of_style(suites_in_order.index(suite)), points)
-    for axis in (axes.xaxis, axes.yaxis):
-        plain_ticks(axis)
-    axes.grid(True)
+
+    def point(c: Case) -> Tuple[float, float, Tip]:
+        text = f"{c.flops / c.median:.4g} GFLOP/s, {c.flops / c.bytes:.3g} operations per byte{share_text(machine, c)}"
+        return c.flops / c.bytes, c.flops / c.median, about(machine, c, text)
+    draw_suites(chart, suites, suites_in_order, point)
     axes.set_title(f"{machine.letter}: arithmetic")
-    legend(chart)
     return chart
 
 
@@ -155,16 +163,11 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
         axes.plot([left, end], [level.value] * 2, color=C["faint"], linewidth=1)
         is_short = end < 30 * left
         draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if is_short else end, level.value, is_short)
-    for suite, cases in suites.items():
-        points = [(c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s"
-                   f"{share_text(machine, c)}")) for c in cases]
-        if points:
-            scatter(chart, axes, suite, of_style(suites_in_order.index(suite)), points)
-    for axis in (axes.xaxis, axes.yaxis):
-        plain_ticks(axis)
-    axes.grid(True)
+
+    def point(c: Case) -> Tuple[float, float, Tip]:
+        return c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s{share_text(machine, c)}")
+    draw_suites(chart, suites, suites_in_order, point)
     axes.set_title(f"{machine.letter}: memory")
-    legend(chart)
     return chart
 
 
