@@ -108,7 +108,7 @@ TENON_API void tenon_group_params_default(tenon_group_params *params, uint32_t s
  *  @param out      receives the group, to be freed with tenon_group_destroy; NULL on failure, after
  *                  which the transport still belongs to the caller
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a stream twice; an invalid count,
- *          deadline or transport) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          parameter or transport) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_TIMEOUT · TENON_ERROR_PEER_LOST · TENON_ERROR_MISMATCH (another version of
  *          Tenon, or parameters that differ) · a failure of the transport */
 TENON_CALL tenon_status tenon_group_create(tenon_stream *const *streams, uint32_t count,
@@ -240,6 +240,7 @@ TENON_CALL tenon_status tenon_group_receive(tenon_group *group, uint32_t from, u
                                             const tenon_tensor *y, cl_event *event);
 
 /** Makes later work of every member's stream wait for the earlier work of all of them.
+ *  @param events  as tenon_group_all_reduce: one per local member
  *  @return as tenon_group_all_reduce */
 TENON_CALL tenon_status tenon_group_barrier(tenon_group *group, cl_event *events);
 
@@ -256,7 +257,8 @@ TENON_CALL tenon_status tenon_group_wait(tenon_group *group);
 /** Makes a group of the processes that are left after a failure. All survivors call this.
  * Unfinished collectives of the old group end without results; it can then only be destroyed. The
  * members keep their order and get new ranks. The call waits for the other survivors.
- *  @param out  receives the new group with the same local members and parameters; NULL on failure
+ *  @param out  receives the new group with the same local members and parameters, to be freed with
+ *              tenon_group_destroy; NULL on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_UNSUPPORTED (no transport,
  *          or one that cannot shrink) · otherwise as tenon_group_create */
 TENON_CALL tenon_status tenon_group_shrink(tenon_group *group, tenon_group **out);

@@ -54,7 +54,7 @@ static tenon_status send_headers(tenon_group *group, tn_job *job)
     return TENON_OK;
 }
 
-/* Returns the header of a process, and its index among the peers through this process's place. */
+/* Returns the header of a process: one that was received, or this process's own. */
 static const tn_header *header_of(const tenon_group *group, const tn_job *job, uint32_t process)
 {
     for (uint32_t i = 0; i < job->peers; i++)

@@ -20,7 +20,7 @@ uint32_t tn_peer_of(const tenon_group *group, const tn_job *job, uint32_t i);
 
 static inline bool tn_is_pair(const tn_job *job)
 {
-    return job->call.collective.kind == TN_SEND || job->call.collective.kind == TN_RECEIVE;
+    return tn_kind_is_pair(job->call.collective.kind);
 }
 
 #endif

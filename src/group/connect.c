@@ -139,21 +139,13 @@ static tenon_status place(tenon_group *group, const meeting *m)
     return TENON_OK;
 }
 
-/* The hash FNV-1a of a text, continued from h. */
-static uint64_t hash(uint64_t h, const char *text)
-{
-    for (; *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 static uint64_t hash_devices(const tenon_group *group, uint32_t count)
 {
     uint64_t first = 0;
     for (uint32_t m = 0; m < count; m++) {
         const tenon_device_info *info = &group->members[m].context->device.info;
-        const uint64_t own =
-            hash(hash(UINT64_C(0xcbf29ce484222325), info->name), info->driver_version);
+        uint64_t own = tn_hash(TN_HASH_START, info->name, strlen(info->name));
+        own = tn_hash(own, info->driver_version, strlen(info->driver_version));
         if (m > 0 && own != first)
             return 0;
         first = own;

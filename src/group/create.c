@@ -8,7 +8,7 @@
 /* A longer deadline is as good as none. */
 #define LONGEST_DEADLINE_S 1e9
 
-/* A smaller range would not be a multiple of the alignment of shares. */
+/* Ranges have at least TN_GROUP_ALIGNMENT elements: a smaller number would not shorten them. */
 #define LEAST_CHUNK_BYTES 64
 
 tenon_status tn_group_check_params(const char *caller, const tenon_group_params *p)

@@ -50,7 +50,7 @@ static tenon_status enter_member(tenon_group *group, tn_job *job, uint32_t m, cl
 
 static uint32_t count_peers(const tenon_group *group, const tn_collective *c)
 {
-    if (c->kind != TN_SEND && c->kind != TN_RECEIVE)
+    if (!tn_kind_is_pair(c->kind))
         return group->places.processes - 1;
     return !tn_is_local(&group->places, c->root) || !tn_is_local(&group->places, c->to);
 }

@@ -1,5 +1,6 @@
 #include "group/exchange.h"
 
+#include "base/shape.h"
 #include "group/combine.h"
 #include "group/group.h"
 
@@ -90,7 +91,8 @@ static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_e
     return TENON_OK;
 }
 
-/* Starts all receives. The memory is for the first local member that needs it. */
+/* Starts all receives, into host memory of the kind that suits the first local member (staging.h).
+ * All members can read it. */
 static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     for (uint32_t i = 0; i < e->in_count; i++) {
@@ -147,12 +149,6 @@ static tenon_status test_parcels(tenon_group *group, tn_parcel *parcels, uint32_
     return TENON_OK;
 }
 
-static bool same_place(const tenon_tensor *a, const tenon_tensor *b)
-{
-    return a->offset == b->offset && a->memory.kind == b->memory.kind &&
-           a->memory.u.svm == b->memory.u.svm;
-}
-
 /* Returns a view of the elements of member `from` for the member that executes the step. */
 static tenon_status open_source(tenon_group *group, tn_job *job, tn_exchange *e,
                                 const tn_group_step *step, uint32_t from, tenon_tensor *view)
@@ -191,7 +187,7 @@ static tenon_status run_step(tenon_group *group, tn_job *job, tn_exchange *e,
         TN_TRY(open_source(group, job, e, step, first + i, &views[i]));
     if (step->from == TN_ALL_MEMBERS)
         return tn_combine(to, job->call.combination, views, count, &y);
-    if (same_place(&views[0], &y))
+    if (views[0].offset == y.offset && tn_same_memory(&views[0].memory, &y.memory))
         return TENON_OK;
     return tenon_copy(to->own, NULL, &views[0], &y, NULL);
 }

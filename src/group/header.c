@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The hash FNV-1a. */
-static uint64_t hash(uint64_t h, int64_t value)
+uint64_t tn_hash(uint64_t h, const void *bytes, size_t size)
 {
-    for (int byte = 0; byte < 8; byte++)
-        h = (h ^ ((uint64_t)value >> (8 * byte) & 0xff)) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
     return h;
 }
 
@@ -24,11 +23,11 @@ void tn_header_set_tensors(tn_header *header, const tenon_tensor *tensors, uint3
         memcpy(header->shape, tensors[0].shape, tensors[0].rank * sizeof *header->shape);
         return;
     }
-    header->shapes = UINT64_C(0xcbf29ce484222325);
+    header->shapes = TN_HASH_START;
     for (uint32_t i = 0; i < count; i++) {
-        header->shapes = hash(header->shapes, tensors[i].rank);
-        for (uint32_t d = 0; d < tensors[i].rank; d++)
-            header->shapes = hash(header->shapes, tensors[i].shape[d]);
+        const tenon_tensor *t = &tensors[i];
+        header->shapes = tn_hash(header->shapes, &t->rank, sizeof t->rank);
+        header->shapes = tn_hash(header->shapes, t->shape, t->rank * sizeof *t->shape);
     }
 }
 
@@ -61,8 +60,8 @@ static void describe(const tn_header *h, char *text, size_t size)
 static bool is_same(const tn_header *a, const tn_header *b)
 {
     /* A send and its receive are different functions. */
-    const bool is_pair = (a->kind == TN_SEND || a->kind == TN_RECEIVE) &&
-                         (b->kind == TN_SEND || b->kind == TN_RECEIVE);
+    const bool is_pair = tn_kind_is_pair((tn_collective_kind)a->kind) &&
+                         tn_kind_is_pair((tn_collective_kind)b->kind);
     return (is_pair || a->kind == b->kind) && a->number == b->number && a->length == b->length &&
            a->shapes == b->shapes && a->dtype == b->dtype && a->rank == b->rank &&
            a->count == b->count && a->combination == b->combination && a->root == b->root &&

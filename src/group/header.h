@@ -21,6 +21,11 @@ typedef struct tn_header {
     char name[40];
 } tn_header;
 
+#define TN_HASH_START UINT64_C(0xcbf29ce484222325)
+
+/* The hash FNV-1a of bytes, continued from h, which is TN_HASH_START at first. */
+uint64_t tn_hash(uint64_t h, const void *bytes, size_t size);
+
 /* Sets the tensor of a header: `count` tensors that are seen as one of `length` elements. */
 void tn_header_set_tensors(tn_header *header, const tenon_tensor *tensors, uint32_t count,
                            int64_t length);

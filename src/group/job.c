@@ -87,9 +87,7 @@ void tn_job_release(tn_job *job)
 bool tn_job_precedes(const tn_job *a, const tn_job *b)
 {
     const tn_collective *c = &a->call.collective, *d = &b->call.collective;
-    const bool a_is_pair = c->kind == TN_SEND || c->kind == TN_RECEIVE,
-               b_is_pair = d->kind == TN_SEND || d->kind == TN_RECEIVE;
-    if (a_is_pair || b_is_pair)
+    if (tn_kind_is_pair(c->kind) || tn_kind_is_pair(d->kind))
         return c->kind == d->kind && c->root == d->root && c->to == d->to;
     return true;
 }

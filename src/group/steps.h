@@ -18,6 +18,11 @@ typedef enum tn_collective_kind {
     TN_RECEIVE
 } tn_collective_kind;
 
+static inline bool tn_kind_is_pair(tn_collective_kind kind)
+{
+    return kind == TN_SEND || kind == TN_RECEIVE;
+}
+
 /* A collective on tensors that are seen as one-dimensional arrays. */
 typedef struct tn_collective {
     tn_collective_kind kind;

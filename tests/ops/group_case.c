@@ -44,6 +44,8 @@ static tenon_status create(group_world *w, uint32_t process, void *data)
     }
     if (division != NULL && division->deadline_s > 0)
         params.deadline_s = division->deadline_s;
+    if (division != NULL && division->first_deadline_s > 0 && process == 0)
+        params.deadline_s = division->first_deadline_s;
     return tenon_group_create(&w->streams[w->first[process]],
                               w->first[process + 1] - w->first[process], &params,
                               &w->groups[process]);

@@ -28,7 +28,8 @@ typedef struct group_division {
     bool polls;
     bool is_plain; /* all members use test_context */
     uint64_t chunk_bytes;
-    double deadline_s; /* 0: the default */
+    double deadline_s;       /* 0: the default */
+    double first_deadline_s; /* of process 0; 0: as the others */
     test_net_faults faults;
 } group_division;
 
@@ -69,26 +70,13 @@ typedef struct group_problem {
 } group_problem;
 
 /* A collective, called in process `process` with the tensors of all members. */
-typedef tenon_status (*group_collective)(const group_world *w, uint32_t process,
-                                         const group_problem *p, const tenon_tensor *x,
-                                         const tenon_tensor *y);
+typedef tenon_status group_function(const group_world *w, uint32_t process, const group_problem *p,
+                                    const tenon_tensor *x, const tenon_tensor *y);
+typedef group_function *group_collective;
 
-tenon_status group_all_reduce(const group_world *w, uint32_t process, const group_problem *p,
-                              const tenon_tensor *x, const tenon_tensor *y);
-tenon_status group_reduce_scatter(const group_world *w, uint32_t process, const group_problem *p,
-                                  const tenon_tensor *x, const tenon_tensor *y);
-tenon_status group_all_gather(const group_world *w, uint32_t process, const group_problem *p,
-                              const tenon_tensor *x, const tenon_tensor *y);
-tenon_status group_all_to_all(const group_world *w, uint32_t process, const group_problem *p,
-                              const tenon_tensor *x, const tenon_tensor *y);
-tenon_status group_broadcast(const group_world *w, uint32_t process, const group_problem *p,
-                             const tenon_tensor *x, const tenon_tensor *y);
-/* To the member `root`. */
-tenon_status group_reduce(const group_world *w, uint32_t process, const group_problem *p,
-                          const tenon_tensor *x, const tenon_tensor *y);
-/* A send from the last member to the member `root`. */
-tenon_status group_send(const group_world *w, uint32_t process, const group_problem *p,
-                        const tenon_tensor *x, const tenon_tensor *y);
+/* group_reduce reduces to the member `root`; group_send sends from the last member to it. */
+group_function group_all_reduce, group_reduce_scatter, group_all_gather, group_all_to_all,
+    group_broadcast, group_reduce, group_send;
 
 /* Creates the tensors of `shape`; outputs (no `random`) are poison. */
 void group_make(const group_world *w, group_tensors *t, tenon_dtype dtype, uint32_t rank,

@@ -441,6 +441,34 @@ TEST(deadlines)
     }
 }
 
+/* A process whose deadline is over notifies the others: they do not wait for their own deadlines.
+ */
+TEST(notified)
+{
+    for (int has_threads = 0; has_threads < 2; has_threads++) {
+        group_world w;
+        work k;
+        group_result results[GROUP_MOST];
+        group_division division = base;
+        division.deadline_s = 10 * PATIENCE_S;
+        division.first_deadline_s = SHORT_DEADLINE_S;
+        division.has_threads = has_threads;
+        group_world_open(&w, 3, &division);
+        open_work(&w, &k);
+        group_in_processes(&w, call_except_last, &k, results);
+        for (uint32_t p = 0; p < 2; p++) {
+            assert_int_equal(results[p].status, TENON_ERROR_TIMEOUT);
+            assert_true(results[p].seconds < SHORT_DEADLINE_S + PATIENCE_S);
+            if (strstr(results[p].message, "nothing from rank 2") == NULL)
+                fail_msg("%s", results[p].message);
+        }
+        if (strstr(results[1].message, "the process of rank 0 has failed") == NULL)
+            fail_msg("%s", results[1].message);
+        close_work(&w, &k);
+        group_world_close(&w);
+    }
+}
+
 /* Destroying a group with an unfinished collective waits for its deadline only. */
 TEST(destroy_ends)
 {
