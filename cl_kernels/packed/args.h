@@ -51,4 +51,19 @@ typedef struct packed_depthwise_args {
     packed_units shape;
 } packed_depthwise_args;
 
+/* A unit of work is a segment of a row of pixels (n, o, p). */
+typedef struct packed_strips {
+    tenon_i64 segment, segments; /* pixels of a segment, and segments of a row */
+    tenon_i64 units, run;        /* units, and units per work-item */
+    tenon_i64 pitch;             /* elements between the copied rows of the image */
+    tenon_i64 x_span;            /* as in packed_pixels */
+    tenon_i64 y_pixel, c_pixel;
+    tenon_i64 tile_cols; /* filters per work-item, a multiple of a panel */
+} packed_strips;
+
+typedef struct packed_direct_args {
+    conv_args conv;
+    packed_strips shape;
+} packed_direct_args;
+
 #endif

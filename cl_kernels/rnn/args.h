@@ -59,7 +59,8 @@
 #define RNN_COLUMNS_OF(cell) ((cell) == RNN_CELL_GRU_AFTER ? 4 : RNN_GATES_OF(cell))
 
 /* Steps of K that a work-item copies to a panel. */
-#define RNN_PACKED_STEPS 16
+#define RNN_PACKED_STEPS   16
+#define RNN_PACKED_SQUARES 4
 
 typedef struct rnn_args {
     tenon_i64 y_offset, hn_offset, cn_offset, reserve_offset, lengths_offset,

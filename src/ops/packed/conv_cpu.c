@@ -107,12 +107,11 @@ static const char *conv_packed_cpu_configure(tenon_context *context, const tn_pr
     const tn_work work = work_of(context, &p->conv, l, choice->values);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
-        tn_packed_cpu_options(context, &l->product, choice);
+        tn_packed_cpu_options(context, &l->product, "", choice);
     return NULL;
 }
 
-/* Returns the number of elements from the first to the last of x. */
-static int64_t span_of(const conv_problem *p)
+int64_t tn_packed_span(const conv_problem *p)
 {
     const int64_t shape[] = {p->n, p->groups * p->c, p->window.size[0], p->window.size[1],
                              p->window.size[2]};
@@ -134,7 +133,7 @@ static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *rec
                                        .y_pixel = l->y_pixel,
                                        .c_pixel = l->c_pixel,
                                        .run = l->run,
-                                       .x_span = span_of(p),
+                                       .x_span = tn_packed_span(p),
                                        .blocks = blocks_of(p, l->product.panel, values),
                                        .joined = l->joined,
                                        .tile_rows = (tenon_i32)rows,

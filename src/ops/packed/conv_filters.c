@@ -7,15 +7,17 @@
 
 #include <string.h>
 
-static const tn_solver *const solvers[] = {&tn_conv_packed_cpu, &tn_conv_packed_depthwise,
-                                           &tn_conv_packed_winograd4, &tn_conv_packed_dense};
+static const tn_solver *const solvers[] = {&tn_conv_packed_cpu, &tn_conv_packed_direct,
+                                           &tn_conv_packed_depthwise, &tn_conv_packed_winograd4,
+                                           &tn_conv_packed_dense};
 
 const tn_family tn_conv_packed_family = {.name = "conv_packed",
                                          TN_SOLVERS(solvers),
                                          .awkward = tn_conv_packed_awkward,
                                          .paths = tn_conv_paths};
 
-static const tn_solver *const post_solvers[] = {&tn_conv_packed_cpu, &tn_conv_packed_depthwise,
+static const tn_solver *const post_solvers[] = {&tn_conv_packed_cpu, &tn_conv_packed_direct,
+                                                &tn_conv_packed_depthwise,
                                                 &tn_conv_packed_two_steps, &tn_conv_packed_dense};
 
 const tn_family tn_conv_packed_post_family = {.name = "conv_packed_post",

@@ -267,6 +267,15 @@ static void make_depthwise(const filter_problem *like, sizes *s)
     s->geometry.dilation[2] = tn_min_i64(v->dilation[2], 2);
 }
 
+/* Sets the channels and the stride, which select the kernel variant of conv_packed/direct, and
+ * segments of a row, which depend on its length. */
+static void make_direct(const filter_problem *like, sizes *s)
+{
+    s->channels = like->conv.c;
+    s->geometry.stride[2] = like->conv.window.stride[2];
+    s->image[2] *= s->geometry.stride[2];
+}
+
 static sizes take_sizes(const filter_problem *like, const tn_choice *choice, uint32_t number)
 {
     sizes s = usual_sizes;
@@ -276,6 +285,8 @@ static sizes take_sizes(const filter_problem *like, const tn_choice *choice, uin
     }
     if (tn_awkward_size(choice, number, "depthwise", 0) != 0)
         make_depthwise(like, &s);
+    if (tn_awkward_size(choice, number, "direct", 0) != 0)
+        make_direct(like, &s);
     s.geometry.pad_begin[0] = s.image[0] > 1;
     s.image[2] = tn_max_i64(s.image[2], (s.filter[2] - 1) * s.geometry.dilation[2]);
     return s;

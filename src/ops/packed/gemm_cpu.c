@@ -114,17 +114,18 @@ const char *tn_packed_cpu_constrains(tenon_context *context, const packed_proble
                : "the rows of a and the sums do not fit the local memory";
 }
 
-void tn_packed_cpu_options(tenon_context *context, const packed_problem *p, tn_choice *choice)
+void tn_packed_cpu_options(tenon_context *context, const packed_problem *p, const char *more,
+                           tn_choice *choice)
 {
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
     const int32_t *values = choice->values;
     tn_choice_options(context, choice,
                       GEMM_OPTIONS_FORMAT
                       " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
-                      " -DTENON_KC=%d -DTENON_NTP=%d -DTENON_BUILTIN_PREFETCH=%d",
+                      " -DTENON_KC=%d -DTENON_NTP=%d -DTENON_BUILTIN_PREFETCH=%d%s",
                       GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
                       (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p),
-                      context->device.has_builtin_prefetch);
+                      context->device.has_builtin_prefetch, more);
 }
 
 static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_problem *problem,
@@ -143,7 +144,7 @@ static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_pr
     const tn_work work =
         tn_gemm_cpu_work(context, &p->gemm, values, (double)tn_round_up(p->gemm.n, values[CPU_NR]));
     tn_choice_add(context, choice, &work);
-    tn_packed_cpu_options(context, p, choice);
+    tn_packed_cpu_options(context, p, "", choice);
     return NULL;
 }
 

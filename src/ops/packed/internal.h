@@ -115,11 +115,11 @@ tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
 
 /* For solvers that multiply panels by the register tile of gemm_packed/cpu (parameters of
  * ops/gemm/cpu.h): fill in the parameters that are 0; return why the parameters are incompatible,
- * or NULL; write the build options. */
+ * or NULL; write the build options, followed by `more`. */
 void tn_packed_cpu_tune(tenon_context *context, const packed_problem *problem, int32_t *values);
 const char *tn_packed_cpu_constrains(tenon_context *context, const packed_problem *problem,
                                      const int32_t *values);
-void tn_packed_cpu_options(tenon_context *context, const packed_problem *problem,
+void tn_packed_cpu_options(tenon_context *context, const packed_problem *problem, const char *more,
                            tn_choice *choice);
 
 /* The canonical problem of a convolution with packed filters. The strides of w are those of the
@@ -140,8 +140,11 @@ typedef struct filter_params {
 
 /* Convolutions without and with terms after the activation. */
 extern const tn_family tn_conv_packed_family, tn_conv_packed_post_family;
-extern const tn_solver tn_conv_packed_two_steps, tn_conv_packed_cpu, tn_conv_packed_depthwise,
-    tn_conv_packed_winograd4, tn_conv_packed_dense;
+extern const tn_solver tn_conv_packed_two_steps, tn_conv_packed_cpu, tn_conv_packed_direct,
+    tn_conv_packed_depthwise, tn_conv_packed_winograd4, tn_conv_packed_dense;
+
+/* Returns the number of elements from the first to the last of x. */
+int64_t tn_packed_span(const conv_problem *problem);
 
 /* Adds the packed filters to the canonical problem of a convolution. */
 void tn_filters_complete(const tenon_packed *packed, filter_problem *problem);

@@ -75,7 +75,7 @@ static tenon_status record_pack(const char *caller, tn_recording *recording, con
          (uint32_t)tn_acc_size(p->dtype)}};
     const int64_t panels = tn_ceil_div(args.units, l->panel),
                   blocks = tn_ceil_div(args.depth, RNN_PACKED_STEPS);
-    const tn_launch pack = {
+    tn_launch pack = {
         .source = "rnn/prepare",
         .options = options,
         .kernel = "pack",
@@ -87,6 +87,15 @@ static tenon_status record_pack(const char *caller, tn_recording *recording, con
         TN_ARGS(args),
         TN_PATCHES(patches)};
     prepare_options(recording, p, options);
+    if (recording->context->device.is_cpu) {
+        pack.source = "rnn/pack_rows";
+        pack.kernel = "pack_rows";
+        pack.global[0] = (size_t)tn_ceil_div(args.depth, l->panel * RNN_PACKED_SQUARES);
+        pack.global[1] = (size_t)panels;
+        pack.local[0] = 1;
+        tn_build_options(recording->context, options, "-DTENON_DTYPE=%u -DTENON_VW=%d", p->dtype,
+                         (int)l->panel);
+    }
     return tn_record(caller, recording, &pack);
 }
 
