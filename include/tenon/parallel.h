@@ -251,6 +251,61 @@ typedef struct tenon_pipeline_step {
 TENON_CALL tenon_status tenon_one_forward_one_backward(uint32_t stages, uint32_t micro_batches,
                                                        uint64_t count, tenon_pipeline_step *steps);
 
+/** Moves rows to the members that have their experts and back (expert parallel), without waiting
+ * for the device. Opaque; owns buffers with space for the rows of all members on each, so no row is
+ * ever dropped, whichever experts are chosen.
+ *
+ *     tenon_exchange_route(exchange, chosen)         the expert of each row
+ *     tenon_exchange_dispatch(exchange, x, rows)     tenon_gemm_ragged with the offsets …
+ *     tenon_exchange_collect(exchange, rows, y)      in the order of x
+ *
+ * Dispatch and collect are each other's transpose: in the backward pass the gradients of y are
+ * dispatched, and those of the rows are collected. */
+typedef struct tenon_exchange tenon_exchange;
+
+/** Creates an exchange. Each member has an equal part of the experts, in the order of the ranks.
+ *  @param experts  a positive multiple of the group's members
+ *  @param rows     a view of the rows of a member, the same for all members: any type but the f8
+ *                  types; the first dimension counts the rows. It needs no memory
+ *  @param out      receives the exchange, to be freed with tenon_exchange_destroy; NULL on failure
+ *  @return as tenon_buckets_create */
+TENON_CALL tenon_status tenon_exchange_create(tenon_group *group, uint32_t experts,
+                                              const tenon_tensor *rows, tenon_exchange **out);
+
+/** Waits until the group's collectives have ended and frees the exchange. NULL is allowed. */
+TENON_API void tenon_exchange_destroy(tenon_exchange *exchange);
+
+/** Determines the destinations of the rows. Returns without waiting.
+ *  @param chosen  one per local member: i32, of rank 1: the expert of each row, from 0 on. The
+ *                 results of rows with other numbers are undefined
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · as tenon_group_all_to_all · as tenon_sort.
+ * After a failure the rows have no destination */
+TENON_CALL tenon_status tenon_exchange_route(tenon_exchange *exchange, const tenon_tensor *chosen);
+
+/** Returns the offsets of a member's experts in its dispatched rows, for tenon_gemm_ragged: i32,
+ * the first row of each expert and the end of the last. Written by tenon_exchange_route, in the
+ * group's streams. NULL for NULL, or if there is no such member. */
+TENON_API const tenon_tensor *tenon_exchange_offsets(const tenon_exchange *exchange,
+                                                     uint32_t member);
+
+/** Sends the rows to their experts. Returns without waiting.
+ *  @param x  one per local member: its rows, like those of tenon_exchange_create; any strides
+ *  @param y  one per local member: receives the rows for its experts in the order of the offsets,
+ *            and of the ranks for each expert, then rows of zeros. The first dimension is that of x
+ *            multiplied by the members of the group; must not overlap x
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if there is no route) · as
+ *          tenon_group_all_to_all · as tenon_scatter */
+TENON_CALL tenon_status tenon_exchange_dispatch(tenon_exchange *exchange, const tenon_tensor *x,
+                                                const tenon_tensor *y);
+
+/** Sends rows back: the inverse of tenon_exchange_dispatch. Returns without waiting.
+ *  @param x  one per local member, like y of tenon_exchange_dispatch
+ *  @param y  one per local member, like x of tenon_exchange_dispatch: receives the rows in its
+ * order
+ *  @return as tenon_exchange_dispatch */
+TENON_CALL tenon_status tenon_exchange_collect(tenon_exchange *exchange, const tenon_tensor *x,
+                                               const tenon_tensor *y);
+
 TENON_END_C
 
 #endif

@@ -118,6 +118,49 @@ static tenon_status use_layers(world *w)
     return status;
 }
 
+/* All rows go to the only expert of member 1, and return. */
+static tenon_status move_rows(world *w, tenon_exchange *exchange, tenon_tensor *tensors)
+{
+    const tenon_tensor chosen[] = {tensors[0], tensors[0]}, x[] = {tensors[1], tensors[2]},
+                       y[] = {tensors[3], tensors[4]};
+    tenon_status status = tenon_exchange_route(exchange, chosen);
+    if (status == TENON_OK)
+        status = tenon_exchange_dispatch(exchange, x, y);
+    if (status == TENON_OK)
+        status = tenon_exchange_collect(exchange, y, x);
+    for (uint32_t m = 0; m < MEMBERS && status == TENON_OK; m++)
+        status = read(w, m, &x[m]);
+    return status;
+}
+
+static tenon_status use_exchange(world *w)
+{
+    enum { TENSORS = 5 };
+    const int64_t rows = 20, all = MEMBERS * rows;
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, &rows);
+    const double values[TENSORS] = {1, 7, 7, 0, 0};
+    tenon_tensor tensors[TENSORS];
+    tenon_exchange *exchange = NULL;
+    tenon_status status = TENON_OK;
+    memset(tensors, 0, sizeof tensors);
+    for (int i = 0; i < TENSORS && status == TENON_OK; i++) {
+        status = tenon_tensor_create(test_context, i == 0 ? TENON_DTYPE_I32 : TENON_DTYPE_F32, 1,
+                                     i < 3 ? &rows : &all, &tensors[i]);
+        if (status == TENON_OK)
+            status = tenon_tensor_fill(test_stream, &tensors[i], values[i], NULL);
+    }
+    if (status == TENON_OK)
+        status = tenon_stream_finish(test_stream);
+    if (status == TENON_OK)
+        status = tenon_exchange_create(w->group, MEMBERS, &view, &exchange);
+    if (status == TENON_OK)
+        status = move_rows(w, exchange, tensors);
+    tenon_exchange_destroy(exchange);
+    for (int i = 0; i < TENSORS; i++)
+        tenon_tensor_destroy(&tensors[i]);
+    return status;
+}
+
 /* Runs a part with a fault at its nth call. Returns false if there are fewer calls. */
 static bool check(tenon_status (*part)(world *), float expected, const char *functions,
                   cl_int error, unsigned nth)
@@ -158,6 +201,7 @@ TEST(allocations)
     check_all(use_buckets, 3, FAULTS_MEMORY, CL_SUCCESS, 3611);
     check_all(use_adam, -1, FAULTS_MEMORY, CL_SUCCESS, 3612);
     check_all(use_layers, -1, FAULTS_MEMORY, CL_SUCCESS, 3613);
+    check_all(use_exchange, 7, FAULTS_MEMORY, CL_SUCCESS, 3617);
 }
 
 TEST(opencl_calls)
@@ -165,4 +209,5 @@ TEST(opencl_calls)
     check_all(use_buckets, 3, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3614);
     check_all(use_adam, -1, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3615);
     check_all(use_layers, -1, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3616);
+    check_all(use_exchange, 7, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3618);
 }
