@@ -46,7 +46,7 @@ static tenon_status check_params(const char *caller, const tenon_buckets_params 
     return TENON_OK;
 }
 
-static void begin(tenon_buckets *b)
+static void begin_pass(tenon_buckets *b)
 {
     memset(b->is_ready, 0, (size_t)b->members * b->count * sizeof *b->is_ready);
     for (uint32_t i = 0; i < b->bucket_count; i++)
@@ -67,8 +67,8 @@ static uint32_t first_of(const tenon_tensor *parameters, uint32_t end, uint64_t 
 }
 
 /* Makes the bucket that ends before the parameter `end`. */
-static tenon_status add(const char *caller, tenon_buckets *b, const tenon_tensor *parameters,
-                        uint32_t end, uint64_t bytes)
+static tenon_status add_bucket(const char *caller, tenon_buckets *b, const tenon_tensor *parameters,
+                               uint32_t end, uint64_t bytes)
 {
     int64_t size = 0;
     const uint32_t number = b->bucket_count++, first = first_of(parameters, end, bytes);
@@ -85,7 +85,7 @@ static tenon_status add(const char *caller, tenon_buckets *b, const tenon_tensor
     return TENON_OK;
 }
 
-static tenon_buckets *allocate(tenon_group *group, tenon_group_kind kind, uint32_t count)
+static tenon_buckets *allocate_buckets(tenon_group *group, tenon_group_kind kind, uint32_t count)
 {
     tenon_buckets *b = calloc(1, sizeof *b);
     if (b == NULL)
@@ -111,18 +111,18 @@ static tenon_status create(const char *caller, tenon_group *group, const tenon_b
     TN_TRY(check_params(caller, p));
     TN_TRY(tn_flat_check(caller, count, parameters));
     TN_TRY(tn_group_check(caller, group));
-    tenon_buckets *b = allocate(group, p->kind, count);
+    tenon_buckets *b = allocate_buckets(group, p->kind, count);
     tenon_status status = TENON_OK;
     if (b == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     for (uint32_t end = count; end > 0 && status == TENON_OK;
          end = b->buckets[b->bucket_count - 1].first)
-        status = add(caller, b, parameters, end, p->bytes);
+        status = add_bucket(caller, b, parameters, end, p->bytes);
     if (status != TENON_OK) {
         tenon_buckets_destroy(b);
         return status;
     }
-    begin(b);
+    begin_pass(b);
     *out = b;
     return TENON_OK;
 }
@@ -244,6 +244,6 @@ TENON_API tenon_status tenon_buckets_finish(tenon_buckets *b, tenon_stream *cons
     TN_TRY(combine(caller, b));
     for (uint32_t m = 0; streams != NULL && m < b->members; m++)
         TN_TRY(order(caller, b, m, streams[m], b->group->members[m].stream));
-    begin(b);
+    begin_pass(b);
     return TENON_OK;
 }

@@ -72,7 +72,7 @@ static tenon_status check(const char *caller, const tenon_group *group, uint32_t
 }
 
 /* Writes views of the numbers, without memory. */
-static void describe(const tenon_exchange *e, tenon_tensor *views)
+static void describe_numbers(const tenon_exchange *e, tenon_tensor *views)
 {
     const int64_t n = e->size, slots = e->rows.shape[0], all = slots * n, own = e->own + INT64_C(1);
     const int64_t sizes[TENSORS] = {
@@ -126,11 +126,11 @@ static tenon_status fill_member(tenon_exchange *e, uint32_t m, const tenon_tenso
     return status;
 }
 
-static tenon_status fill(const char *caller, tenon_exchange *e)
+static tenon_status fill_exchange(const char *caller, tenon_exchange *e)
 {
     tenon_tensor views[TENSORS];
     int64_t size = 0;
-    describe(e, views);
+    describe_numbers(e, views);
     TN_TRY(tn_flat_size(caller, TENSORS, views, 1, &size));
     TN_TRY(tn_flat_create(caller, e->group, TENON_DTYPE_I32, size, e->arrays));
     int32_t *host = tn_array(size, sizeof *host);
@@ -167,7 +167,7 @@ TENON_API tenon_status tenon_exchange_create(tenon_group *group, uint32_t expert
     e->all.shape[0] *= e->size;
     tenon_status status = tn_tensor_check(caller, "the rows of all members", &e->all);
     if (status == TENON_OK)
-        status = fill(caller, e);
+        status = fill_exchange(caller, e);
     if (status == TENON_OK)
         *out = e;
     else

@@ -66,7 +66,7 @@ void tn_flat_views(uint32_t count, const tenon_tensor *shapes, const tenon_tenso
 }
 
 /* Fills an array and waits for it, so that it may be used in any stream. */
-static tenon_status fill(tenon_context *context, const tenon_tensor *array)
+static tenon_status fill_with_zeros(tenon_context *context, const tenon_tensor *array)
 {
     tenon_stream *stream;
     TN_TRY(tenon_stream_create(context, NULL, &stream));
@@ -84,7 +84,7 @@ tenon_status tn_flat_create(const char *caller, tenon_group *group, tenon_dtype 
         const tn_group_member *member = &group->members[m];
         tenon_status status = tn_array_create(member, dtype, size, &arrays[m]);
         if (status == TENON_OK)
-            status = fill(member->context, &arrays[m]);
+            status = fill_with_zeros(member->context, &arrays[m]);
         if (status != TENON_OK)
             return tn_fail_because(tn_group_fail_at(group, m, status), "%s", caller);
     }

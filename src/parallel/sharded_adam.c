@@ -15,7 +15,7 @@ struct tenon_sharded_adam {
     tenon_tensor *value_views, *gradient_views; /* `count` per member */
 };
 
-static tenon_sharded_adam *allocate(tenon_group *group, uint32_t count)
+static tenon_sharded_adam *allocate_adam(tenon_group *group, uint32_t count)
 {
     tenon_sharded_adam *a = calloc(1, sizeof *a);
     if (a == NULL)
@@ -32,7 +32,8 @@ static tenon_sharded_adam *allocate(tenon_group *group, uint32_t count)
     return NULL;
 }
 
-static tenon_status fill(const char *caller, tenon_sharded_adam *a, const tenon_tensor *parameters)
+static tenon_status fill_adam(const char *caller, tenon_sharded_adam *a,
+                              const tenon_tensor *parameters)
 {
     const tenon_dtype dtype = parameters[0].dtype;
     int64_t size = 0;
@@ -57,10 +58,10 @@ TENON_API tenon_status tenon_sharded_adam_create(tenon_group *group, uint32_t co
     *out = NULL;
     TN_TRY(tn_flat_check(caller, count, parameters));
     TN_TRY(tn_group_check(caller, group));
-    tenon_sharded_adam *a = allocate(group, count);
+    tenon_sharded_adam *a = allocate_adam(group, count);
     if (a == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
-    const tenon_status status = fill(caller, a, parameters);
+    const tenon_status status = fill_adam(caller, a, parameters);
     if (status == TENON_OK)
         *out = a;
     else

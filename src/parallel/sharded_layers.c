@@ -61,8 +61,8 @@ static tenon_status check_counts(const char *caller, uint32_t layers, const uint
 }
 
 /* `total` parameters, of which a layer has at most `most`. */
-static tenon_sharded_layers *allocate(tenon_group *group, uint32_t layers, uint32_t total,
-                                      uint32_t most)
+static tenon_sharded_layers *allocate_layers(tenon_group *group, uint32_t layers, uint32_t total,
+                                             uint32_t most)
 {
     tenon_sharded_layers *l = calloc(1, sizeof *l);
     if (l == NULL)
@@ -87,7 +87,7 @@ static tenon_sharded_layers *allocate(tenon_group *group, uint32_t layers, uint3
 }
 
 /* Creates the memory of all layers. */
-static tenon_status fill(const char *caller, tenon_sharded_layers *l, const uint32_t *counts)
+static tenon_status fill_layers(const char *caller, tenon_sharded_layers *l, const uint32_t *counts)
 {
     int64_t largest = 0;
     uint32_t first = 0;
@@ -118,12 +118,12 @@ TENON_API tenon_status tenon_sharded_layers_create(tenon_group *group, uint32_t 
     TN_TRY(check_counts(caller, layers, counts, &total, &most));
     TN_TRY(tn_flat_check(caller, total, parameters));
     TN_TRY(tn_group_check(caller, group));
-    tenon_sharded_layers *l = allocate(group, layers, total, most);
+    tenon_sharded_layers *l = allocate_layers(group, layers, total, most);
     if (l == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     memcpy(l->parameters, parameters, total * sizeof *parameters);
     l->dtype = parameters[0].dtype;
-    const tenon_status status = fill(caller, l, counts);
+    const tenon_status status = fill_layers(caller, l, counts);
     if (status == TENON_OK)
         *out = l;
     else

@@ -147,10 +147,10 @@ static tenon_status use_exchange(world *w)
         status = tenon_tensor_create(test_context, i == 0 ? TENON_DTYPE_I32 : TENON_DTYPE_F32, 1,
                                      i < 3 ? &rows : &all, &tensors[i]);
         if (status == TENON_OK)
-            status = tenon_tensor_fill(test_stream, &tensors[i], values[i], NULL);
+            status = tenon_tensor_fill(w->streams[0], &tensors[i], values[i], NULL);
     }
     if (status == TENON_OK)
-        status = tenon_stream_finish(test_stream);
+        status = tenon_stream_finish(w->streams[0]);
     if (status == TENON_OK)
         status = tenon_exchange_create(w->group, MEMBERS, &view, &exchange);
     if (status == TENON_OK)
@@ -161,22 +161,32 @@ static tenon_status use_exchange(world *w)
     return status;
 }
 
+typedef struct part {
+    const char *name;
+    tenon_status (*run)(world *);
+    float expected; /* result of each member */
+} part;
+
+static const part parts[] = {{"buckets", use_buckets, 3},
+                             {"sharded_adam", use_adam, -1},
+                             {"sharded_layers", use_layers, -1},
+                             {"exchange", use_exchange, 7}};
+
 /* Runs a part with a fault at its nth call. Returns false if there are fewer calls. */
-static bool check(tenon_status (*part)(world *), float expected, const char *functions,
-                  cl_int error, unsigned nth)
+static bool check(const part *p, const char *functions, cl_int error, unsigned nth)
 {
     world w;
     char where[64];
     const faults_alive before = faults_count();
-    snprintf(where, sizeof where, "fault %u of %s", nth, functions);
+    snprintf(where, sizeof where, "%s, fault %u of %s", p->name, nth, functions);
     open_world(&w);
     if (nth > 0)
         faults_fail_next(functions, error, nth);
-    const tenon_status status = part(&w);
+    const tenon_status status = p->run(&w);
     const bool had_fault = nth > 0 && faults_end() > 0;
     if (status == TENON_OK) {
         for (int m = 0; m < MEMBERS; m++)
-            assert_true(w.results[m] == expected);
+            assert_true(w.results[m] == p->expected);
     } else if (!had_fault || strncmp(tenon_last_error(), "tenon_", 6) != 0) {
         fail_msg("%s: %s: %s", where, tenon_status_string(status), tenon_last_error());
     }
@@ -186,28 +196,23 @@ static bool check(tenon_status (*part)(world *), float expected, const char *fun
     return had_fault;
 }
 
-static void check_all(tenon_status (*part)(world *), float expected, const char *functions,
-                      cl_int error, uint64_t stream)
+static void check_all(const part *p, const char *functions, cl_int error, uint64_t stream)
 {
     test_random random = test_random_for(stream);
     for (int i = 0; i < 3; i++) /* compiles kernels, and fills the caches */
-        check(part, expected, functions, error, 0);
-    for (unsigned nth = 1; check(part, expected, functions, error, nth);)
+        check(p, functions, error, 0);
+    for (unsigned nth = 1; check(p, functions, error, nth);)
         nth += (unsigned)test_between(&random, 1, quick_is_on() ? 15 : 1);
 }
 
 TEST(allocations)
 {
-    check_all(use_buckets, 3, FAULTS_MEMORY, CL_SUCCESS, 3611);
-    check_all(use_adam, -1, FAULTS_MEMORY, CL_SUCCESS, 3612);
-    check_all(use_layers, -1, FAULTS_MEMORY, CL_SUCCESS, 3613);
-    check_all(use_exchange, 7, FAULTS_MEMORY, CL_SUCCESS, 3617);
+    for (uint64_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        check_all(&parts[i], FAULTS_MEMORY, CL_SUCCESS, 3611 + i);
 }
 
 TEST(opencl_calls)
 {
-    check_all(use_buckets, 3, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3614);
-    check_all(use_adam, -1, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3615);
-    check_all(use_layers, -1, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3616);
-    check_all(use_exchange, 7, FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3618);
+    for (uint64_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        check_all(&parts[i], FAULTS_OPENCL, CL_OUT_OF_RESOURCES, 3616 + i);
 }
