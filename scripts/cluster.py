@@ -28,6 +28,7 @@ SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
              ("table", "table_faults", "collectives", "faults", "resume", "speed")), TREE / "examples" / "all_reduce.c"]
 # Examples of parallel training, which compare their parameters with those of one device.
 TRAINING = ["data_parallel", "sharded_parameters", "tensor_parallel", "pipeline_parallel"]
+TRAINING_PYTHON = ["data_parallel", "sharded_optimizer", "pipeline_parallel", "expert_parallel"]
 SOURCES += [TREE / "examples" / f"{name}.c" for name in TRAINING]
 DEADLINE = 1.0  # of the groups in which a process is stopped
 TOLD = 0.5  # a killed process is reported within this time, a stopped one within the deadline and this time
@@ -113,6 +114,8 @@ def build(mpi, results, library):
                                                       str(TREE / "include" / "tenon" / "mpi.h")], library)
     if mpi.python:
         mpi.programs["python"] = [mpi.python, str(TREE / "examples" / "all_reduce.py")]
+        for name in TRAINING_PYTHON:
+            mpi.programs[f"{name}.py"] = [mpi.python, str(TREE / "examples" / f"{name}.py"), "--mpi"]
     return good
 
 
@@ -363,8 +366,9 @@ def check_examples(mpi, results, random_numbers):
 def check_training(mpi, results, short):
     """The examples of parallel training fail themselves if bits differ from one device."""
     for count in (2,) if short else (1, 2, 4):
-        for name in TRAINING:
-            plain(mpi, results, count, name)
+        for name in [*TRAINING, *(f"{name}.py" for name in TRAINING_PYTHON)]:
+            if name in mpi.programs:
+                plain(mpi, results, count, name)
 
 
 def check_faults(mpi, results, rounds, random_numbers):
