@@ -143,7 +143,8 @@ def main():
     trained = [members[0].weights[0].numpy(), *(w.numpy() for w in layers)]
     different = sum(int(np.sum(a.view("u4") != b.view("u4"))) for a, b in zip(trained, expected))
     share = recognized(trained, *held_out)
-    print(f"{group.size} members: {different} weights differ from one device, {100 * share:.1f} % of held-out digits right")
+    print(f"{group.size} members: {different} weights differ from one device, {100 * share:.1f} % of held-out digits "
+          "right")
     if different > 0 or share < 0.9:
         raise SystemExit("expert_parallel: weights differ, or too few digits are right")
 

@@ -134,8 +134,9 @@ static tenon_status fill_exchange(const char *caller, tenon_exchange *e)
     TN_TRY(tn_flat_size(caller, TENSORS, views, 1, &size));
     TN_TRY(tn_flat_create(caller, e->group, TENON_DTYPE_I32, size, e->arrays));
     int32_t *host = tn_array(size, sizeof *host);
-    tenon_status status =
-        host != NULL ? TENON_OK : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
+    if (host == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
+    tenon_status status = TENON_OK;
     for (uint32_t m = 0; m < e->members && status == TENON_OK; m++) {
         status = fill_member(e, m, views, host);
         if (status != TENON_OK)

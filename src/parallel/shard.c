@@ -27,10 +27,11 @@ tenon_status tn_shards_create(const char *caller, tenon_group *group, tenon_dtyp
 {
     shards->size = size / tn_member_count(&group->places);
     shards->owns_values = whole == NULL;
-    if (shards->owns_values)
+    if (whole == NULL)
         TN_TRY(tn_flat_create(caller, group, dtype, shards->size, shards->values));
-    for (uint32_t m = 0; !shards->owns_values && m < tn_local_count(group); m++)
-        shards->values[m] = tn_shard_of(group, shards, &whole[m], m);
+    else
+        for (uint32_t m = 0; m < tn_local_count(group); m++)
+            shards->values[m] = tn_shard_of(group, shards, &whole[m], m);
     TN_TRY(tn_flat_create(caller, group, dtype, shards->size, shards->gradients));
     return create_moments(caller, group, dtype, shards);
 }
