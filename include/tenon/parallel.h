@@ -88,8 +88,9 @@ TENON_API const tenon_tensor *tenon_buckets_gradients(const tenon_buckets *bucke
                                                       uint32_t member);
 
 /** Declares that the work that writes a gradient has been enqueued, and combines the buckets that
- * are complete. In several processes all members declare the parameters in such an order that all
- * processes use the group in the same order; it may differ between the members of a process.
+ * are complete. Buckets are combined in their order, so members and processes may declare their
+ * gradients in any order. But if other collectives are called during a backward pass, all processes
+ * must declare so that all calls on the group have the same order in each of them.
  *  @param member  a local member
  *  @param index   of the parameter; once for each member between two calls of tenon_buckets_finish
  *  @param stream  in which the work was enqueued, for which the group's stream then waits; NULL:
