@@ -6,6 +6,7 @@ The members are equal parts of the CPU, or any devices that are given as argumen
 training on one device that adds the gradients of the same parts in the same order, provided that the devices are equal.
 
     pip install ./python && python examples/data_parallel.py [DEVICE DEVICE …]
+    mpirun -n 4 python3 examples/data_parallel.py --mpi
 """
 import sys
 
@@ -70,26 +71,28 @@ def parts_of(batch, count):
 
 
 def main():
-    streams = [tenon.Context(d).stream for d in sys.argv[1:]] or parallel.streams(2)
+    devices = [word for word in sys.argv[1:] if word != "--mpi"]
+    streams = [tenon.Context(d).stream for d in devices] or p.streams(2)
+    # Streams of their own, so that the backward pass does not wait for the sums.
+    group = p.group([tenon.Stream(s.context) for s in streams])
     parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
     starts = [BATCH * i % (len(training[1]) - BATCH) for i in range(STEPS)]
-    batches = [parts_of([a[at:at + BATCH] for a in training], len(streams)) for at in starts]
+    batches = [parts_of([a[at:at + BATCH] for a in training], group.size) for at in starts]
 
     members = [Member(parameters, stream) for stream in streams]
-    # Streams of their own, so that the backward pass does not wait for the sums.
-    group = tenon.Group([tenon.Stream(s.context) for s in streams])
     buckets = parallel.Buckets(group, [a.shape for a in parameters], bytes=32 << 10)
     for step, parts in enumerate(batches, 1):
-        for m, (member, part) in enumerate(zip(members, parts)):
-            compute(member, m, buckets, part)
+        for m, (member, rank) in enumerate(zip(members, group.ranks)):
+            compute(member, m, buckets, parts[rank])
         update(members, buckets, step)
 
     alone = p.Training(parameters, tenon.Stream(streams[0].context), RATE)
     for parts in batches:
         alone.step(parts, 1 / BATCH)
     expected = [t.numpy() for t in alone.parameters]
-    for m, member in enumerate(members):
-        p.report(f"member {m} of {len(members)}, {len(buckets)} buckets", [t.numpy() for t in member.parameters],
+    group.wait()
+    for rank, member in zip(group.ranks, members):
+        p.report(f"member {rank} of {group.size}, {len(buckets)} buckets", [t.numpy() for t in member.parameters],
                  expected, held_out)
 
 

@@ -8,6 +8,7 @@ The result has the same bits as training on one device that has all experts and 
 same order.
 
     pip install ./python && python examples/expert_parallel.py
+    mpirun -n 4 python3 examples/expert_parallel.py --mpi
 """
 import numpy as np
 import tenon
@@ -15,7 +16,7 @@ from tenon import parallel
 
 import perceptron as p
 
-EXPERTS, CHOSEN, HIDDEN, BATCH, STEPS, RATE, MEMBERS = 6, 2, 32, 96, 60, 0.01, 3
+EXPERTS, CHOSEN, HIDDEN, BATCH, STEPS, RATE, MEMBERS = 12, 2, 32, 96, 60, 0.01, 3
 
 
 def initial():
@@ -117,8 +118,8 @@ def recognized(weights, images, labels):
 
 def main():
     training, held_out = p.digits()
-    group = tenon.Group(parallel.streams(MEMBERS))
-    members = [Member(m, MEMBERS, stream) for m, stream in enumerate(group.streams)]
+    group = p.group(p.streams(MEMBERS))
+    members = [Member(rank, group.size, stream) for rank, stream in zip(group.ranks, group.streams)]
     exchange = parallel.Exchange(group, EXPERTS)
     one = tenon.Group([tenon.Stream(group.streams[0].context)])
     alone, all_here = [Member(0, 1, one.streams[0])], parallel.Exchange(one, EXPERTS)
@@ -129,19 +130,21 @@ def main():
             total = tenon.elementwise(total, other, kind="add", stream=one.streams[0])
         return [total]
 
-    size = BATCH // MEMBERS
+    size = BATCH // group.size
     for number in range(1, STEPS + 1):
-        starts = [BATCH * number % (len(training[1]) - BATCH) + m * size for m in range(MEMBERS)]
+        starts = [BATCH * number % (len(training[1]) - BATCH) + m * size for m in range(group.size)]
         parts = [[a[at:at + size] for a in training] for at in starts]
-        step(members, exchange, parts, number, group.all_reduce)
+        step(members, exchange, [parts[rank] for rank in group.ranks], number, group.all_reduce)
         step(alone, all_here, parts, number, add_in_order)
 
     expected = [w.numpy() for w in alone[0].weights]
-    trained = [members[0].weights[0].numpy()]
-    trained += [np.concatenate([m.weights[i].numpy() for m in members]) for i in (1, 2)]
+    layers = [group.all_gather([m.weights[i] for m in members])[0] for i in (1, 2)]
+    group.wait()
+    trained = [members[0].weights[0].numpy(), *(w.numpy() for w in layers)]
     different = sum(int(np.sum(a.view("u4") != b.view("u4"))) for a, b in zip(trained, expected))
     share = recognized(trained, *held_out)
-    print(f"{MEMBERS} members: {different} weights differ from one device, {100 * share:.1f} % of held-out digits right")
+    print(f"{group.size} members: {different} weights differ from one device, {100 * share:.1f} % of held-out digits "
+          "right")
     if different > 0 or share < 0.9:
         raise SystemExit("expert_parallel: weights differ, or too few digits are right")
 

@@ -1,11 +1,30 @@
 """Dense layers with ReLU, and the handwritten digits: used by the examples of parallel training."""
+import sys
 from pathlib import Path
 
 import numpy as np
 import tenon
+from tenon import parallel
 
 DIGITS = Path(__file__).with_name("data") / "digits.csv"
 INPUTS, CLASSES, HELD_OUT = 64, 10, 597
+
+
+def streams(count):
+    """Returns the streams of the members in this process: `count` on one device, or with the argument --mpi one in each
+    process of an MPI job."""
+    if "--mpi" not in sys.argv:
+        return parallel.streams(count)
+    return [tenon.Context(measurements=tenon.MEASUREMENTS_NONE).stream]  # choices are the same everywhere
+
+
+def group(members):
+    """Returns the group of these streams, with --mpi together with those of the other processes."""
+    if "--mpi" not in sys.argv:
+        return tenon.Group(members)
+    from mpi4py import MPI  # initializes MPI
+    from tenon import mpi
+    return tenon.Group(members, transport=mpi.Transport(MPI.COMM_WORLD))
 
 
 def digits():

@@ -5,6 +5,7 @@ of which works on another micro-batch at the same time (1F1B).
 The result has the same bits as training on one device that adds the gradients of the micro-batches in their order.
 
     pip install ./python && python examples/pipeline_parallel.py
+    mpirun -n 4 python3 examples/pipeline_parallel.py --mpi
 """
 import tenon
 from tenon import parallel
@@ -13,14 +14,13 @@ import perceptron as p
 
 WIDTHS, BATCH, MICRO_BATCHES, STEPS, RATE = [p.INPUTS, 192, 128, 64, p.CLASSES], 96, 6, 60, 0.003
 STAGES, LAYERS = 3, len(WIDTHS) - 1
-FIRST = [0, 2, 3, LAYERS]  # the first layer of each stage, and the number of layers
 
 
 class Stage:
     """Some layers, the values of the micro-batches in flight, and the state of Adam."""
 
-    def __init__(self, number, parameters, stream):
-        self.first, self.end, self.stream = FIRST[number], FIRST[number + 1], stream
+    def __init__(self, number, stages, parameters, stream):
+        self.first, self.end, self.stream = LAYERS * number // stages, LAYERS * (number + 1) // stages, stream
         zeros = lambda: [tenon.zeros(a.shape, context=stream.context) for a in self.parameters]
         self.parameters = [tenon.tensor(a, stream=stream) for a in parameters[2 * self.first:2 * self.end]]
         self.sums, self.gradients, self.moments = zeros(), zeros(), (zeros(), zeros())
@@ -53,9 +53,12 @@ class Stage:
 
 
 def step(stages, group, parts, number):
-    """Makes a step. A stage receives a tensor only when it needs it, so that it never waits for another too early."""
-    last, rows = len(stages) - 1, len(parts[0][1])
-    for s, is_forward, i in parallel.one_forward_one_backward(len(stages), len(parts)):
+    """Makes a step with the stages of this process, by their numbers. A stage receives a tensor only when it needs it,
+    so that it never waits for another too early."""
+    last, rows = group.size - 1, len(parts[0][1])
+    for s, is_forward, i in parallel.one_forward_one_backward(group.size, len(parts)):
+        if s not in stages:
+            continue
         stage, (x, labels) = stages[s], parts[i]
         if is_forward:
             x = tenon.tensor(x, stream=stage.stream) if s == 0 else group.receive(s - 1, s, (rows, WIDTHS[stage.first]))
@@ -71,14 +74,14 @@ def step(stages, group, parts, number):
             d = stage.backward(i, d)
             if s > 0:
                 group.send(d, s, s - 1)
-    for stage in stages:
+    for stage in stages.values():
         stage.update(number)
 
 
 def main():
     parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
-    group = tenon.Group(parallel.streams(STAGES))
-    stages = [Stage(s, parameters, stream) for s, stream in enumerate(group.streams)]
+    group = p.group(p.streams(STAGES))
+    stages = {s: Stage(s, group.size, parameters, stream) for s, stream in zip(group.ranks, group.streams)}
     alone = p.Training(parameters, tenon.Stream(group.streams[0].context), RATE)
 
     size = BATCH // MICRO_BATCHES
@@ -88,12 +91,15 @@ def main():
         step(stages, group, parts, number)
         alone.step(parts, 1 / BATCH)
 
-    for s, stage in enumerate(stages):
+    group.wait()
+    expected = [t.numpy() for t in alone.parameters]
+    trained = list(expected)
+    for s, stage in stages.items():
         print(f"stage {s}: layers {stage.first} to {stage.end - 1}, at most {stage.most} micro-batches at a time")
-        if stage.most > STAGES - s:
+        if stage.most > group.size - s:
             raise SystemExit("pipeline_parallel: a stage keeps too many micro-batches")
-    trained = [t.numpy() for stage in stages for t in stage.parameters]
-    p.report(f"{STAGES} stages", trained, [t.numpy() for t in alone.parameters], held_out)
+        trained[2 * stage.first:2 * stage.end] = [t.numpy() for t in stage.parameters]
+    p.report(f"{len(stages)} stages", trained, expected, held_out)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ parameters and gives it to the others.
 The result has the same bits as training on one device that adds the same gradients in the same order.
 
     pip install ./python && python examples/sharded_optimizer.py
+    mpirun -n 4 python3 examples/sharded_optimizer.py --mpi
 """
 import tenon
 from tenon import parallel
@@ -30,22 +31,23 @@ def compute(x, labels, parameters, gradients, stream):
 
 def main():
     parameters, (training, held_out) = p.initial(WIDTHS), p.digits()
-    group = tenon.Group(parallel.streams(MEMBERS))
+    group = p.group(p.streams(MEMBERS))
     optimizer = parallel.ShardedAdam(group, parameters, learning_rate=RATE)
     alone = p.Training(parameters, tenon.Stream(group.streams[0].context), RATE)
 
-    size = BATCH // MEMBERS
+    size = BATCH // group.size
     for step in range(STEPS):
-        starts = [BATCH * step % (len(training[1]) - BATCH) + m * size for m in range(MEMBERS)]
+        starts = [BATCH * step % (len(training[1]) - BATCH) + m * size for m in range(group.size)]
         parts = [[a[at:at + size] for a in training] for at in starts]
-        for m, (x, labels) in enumerate(parts):
-            compute(x, labels, optimizer.parameters[m], optimizer.gradients[m], group.streams[m])
+        for m, rank in enumerate(group.ranks):
+            compute(*parts[rank], optimizer.parameters[m], optimizer.gradients[m], group.streams[m])
         optimizer.step()
         alone.step(parts, 1 / BATCH)
 
     expected = [t.numpy() for t in alone.parameters]
-    for m in range(MEMBERS):
-        p.report(f"member {m} of {MEMBERS}", [t.numpy() for t in optimizer.parameters[m]], expected, held_out)
+    group.wait()
+    for m, rank in enumerate(group.ranks):
+        p.report(f"member {rank} of {group.size}", [t.numpy() for t in optimizer.parameters[m]], expected, held_out)
 
 
 if __name__ == "__main__":

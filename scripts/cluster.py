@@ -26,6 +26,10 @@ TREE = Path(__file__).resolve().parent.parent
 FOLDER = TREE / "build" / "cluster"
 SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
              ("table", "table_faults", "collectives", "faults", "resume", "speed")), TREE / "examples" / "all_reduce.c"]
+# Examples of parallel training, which compare their parameters with those of one device.
+TRAINING = ["data_parallel", "sharded_parameters", "tensor_parallel", "pipeline_parallel"]
+TRAINING_PYTHON = ["data_parallel", "sharded_optimizer", "pipeline_parallel", "expert_parallel"]
+SOURCES += [TREE / "examples" / f"{name}.c" for name in TRAINING]
 DEADLINE = 1.0  # of the groups in which a process is stopped
 TOLD = 0.5  # a killed process is reported within this time, a stopped one within the deadline and this time
 ENDED = 5.0  # the launcher ends the job within this time
@@ -99,7 +103,8 @@ def build(mpi, results, library):
     good = True
     for source in SOURCES:
         mpi.programs[source.stem] = [str(folder / source.stem)]
-        command = [mpi.compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", str(source), "-o",
+        command = [mpi.compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DWITH_MPI",
+                   str(source), "-o",
                    *mpi.programs[source.stem], str(library), "-lm", f"-Wl,-rpath,{library.parent}"]
         good = compiles(mpi, results, source.name, command, library) and good
     compiler = mpi.compiler.replace("mpicc", "mpicxx")
@@ -109,6 +114,8 @@ def build(mpi, results, library):
                                                       str(TREE / "include" / "tenon" / "mpi.h")], library)
     if mpi.python:
         mpi.programs["python"] = [mpi.python, str(TREE / "examples" / "all_reduce.py")]
+        for name in TRAINING_PYTHON:
+            mpi.programs[f"{name}.py"] = [mpi.python, str(TREE / "examples" / f"{name}.py"), "--mpi"]
     return good
 
 
@@ -356,6 +363,14 @@ def check_examples(mpi, results, random_numbers):
         results.add(f"{mpi.version}, example {program}, rank {victim} killed", problem, job)
 
 
+def check_training(mpi, results, short):
+    """The examples of parallel training fail themselves if bits differ from one device."""
+    for count in (2,) if short else (1, 2, 4):
+        for name in [*TRAINING, *(f"{name}.py" for name in TRAINING_PYTHON)]:
+            if name in mpi.programs:
+                plain(mpi, results, count, name)
+
+
 def check_faults(mpi, results, rounds, random_numbers):
     for _ in range(rounds):
         count = random_numbers.choice([2, 3, 4])
@@ -430,6 +445,7 @@ def main():
             continue
         check_collectives(mpi, results, args.short, random_numbers)
         check_examples(mpi, results, random_numbers)
+        check_training(mpi, results, args.short)
         check_faults(mpi, results, rounds, random_numbers)
         print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed "
               "so far", flush=True)

@@ -36,6 +36,7 @@
 #include <tenon/optimizer.h>
 #include <tenon/packed.h>
 #include <tenon/pad.h>
+#include <tenon/parallel.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>
 #include <tenon/prelu.h>

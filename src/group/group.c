@@ -100,6 +100,11 @@ static void drain(tenon_group *group, bool ends)
     tn_mutex_unlock(&group->lock);
 }
 
+void tn_group_drain(tenon_group *group)
+{
+    drain(group, false);
+}
+
 static tenon_status make(const char *caller, tenon_stream *const *streams, uint32_t count,
                          const tenon_group_params *params, tenon_group **out)
 {

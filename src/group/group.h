@@ -61,6 +61,9 @@ tenon_status tn_group_check(const char *caller, tenon_group *group);
 tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, uint32_t first,
                               uint32_t members, cl_event *events);
 
+/* Waits until all collectives have ended. No call is made meanwhile. A failure is kept. */
+void tn_group_drain(tenon_group *group);
+
 /* Adds "the member of rank …" to the message of a failure. `member` is a local one. */
 tenon_status tn_group_fail_at(const tenon_group *group, uint32_t member, tenon_status status);
 

@@ -17,7 +17,9 @@ EXAMPLES = ROOT / "examples"
 PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 249  # except for the demo, which is a complete application
-ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn", "resume"}
+ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn", "resume",
+                "data_parallel", "sharded_parameters", "tensor_parallel", "pipeline_parallel"}
+SAME = r" \d: 0 parameters differ from one device; error .*\n"
 SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"]}  # arguments for less work
 OUTPUT = {
     "product": r"\A4 5\n10 11\n\Z",
@@ -29,6 +31,11 @@ OUTPUT = {
     "options": r"\AEuropean .*\nAsian geometric .*closed form .*\nAsian arithmetic  +\d+\.\d+, standard error .*\n\Z",
     "alexnet": r"\A(step \d  loss \d+\.\d+  \d+\.\d\d s\n){3}\Z",
     "dbn": r"\A(layer \d  step \d+  error 0\.\d+  \d+\.\d+ s\n){6}\Z",
+    # These fail themselves if bits differ, an error does not fall, or a member needs too much memory.
+    "data_parallel": rf"\A(member{SAME}){{2}}\Z",
+    "sharded_parameters": rf"\Aone device: .* MiB; a member: .* MiB, of at most .*\n(member{SAME}){{4}}\Z",
+    "tensor_parallel": r"\A2 members: 0 gradients of whole numbers differ from one device\nerror .*\n\Z",
+    "pipeline_parallel": rf"\A(stage{SAME}){{3}}\Z",
     "shared": r"\A( 20.0 % ?){5}\n  1.2 %   3.2 %   8.6 %  23.4 %  63.6 %\n.*\n\Z",
     "pipeline": r"\A8 batches of 64 rows, 0 wrong elements\n\Z",
     "edges": r"\A([.#]{44}\n){20}\n([.#]{44}\n){20}\n\Z",

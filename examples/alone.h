@@ -1,0 +1,103 @@
+/* Training on one device that adds the gradients of the parts of a batch in their order: what the
+ * examples of parallel training are compared with. */
+#ifndef EXAMPLES_ALONE_H
+#define EXAMPLES_ALONE_H
+
+#include "network.h"
+
+typedef struct alone {
+    tenon_stream *stream;
+    network n;
+    uint32_t count; /* parameters */
+    tenon_tensor values[MOST_PARAMETERS], sums[MOST_PARAMETERS], gradients[MOST_PARAMETERS],
+        firsts[MOST_PARAMETERS], seconds[MOST_PARAMETERS];
+    float first_error; /* of the first part */
+} alone;
+
+static inline alone alone_open(tenon_context *context, const int64_t *widths, int layers,
+                               int64_t rows)
+{
+    alone a = {.stream = NULL};
+    tenon_tensor views[MOST_PARAMETERS];
+    TRY(tenon_stream_create(context, NULL, &a.stream));
+    a.n = network_open(a.stream, widths, layers, 0, layers, rows);
+    a.count = network_views(widths, layers, views);
+    for (uint32_t i = 0; i < a.count; i++) {
+        a.values[i] = network_tensor(a.stream, &views[i]);
+        a.sums[i] = network_tensor(a.stream, &views[i]);
+        a.gradients[i] = network_tensor(a.stream, &views[i]);
+        a.firsts[i] = network_tensor(a.stream, &views[i]);
+        a.seconds[i] = network_tensor(a.stream, &views[i]);
+    }
+    for (int i = 0; i < layers; i++)
+        network_initial(a.stream, i, &a.values[2 * i]);
+    return a;
+}
+
+/* Takes step number `step`, counted from 1. */
+static inline void alone_step(alone *a, uint64_t step, uint32_t parts, double rate)
+{
+    for (uint32_t part = 0; part < parts; part++) {
+        const tenon_tensor *gradients = part == 0 ? a->sums : a->gradients;
+        network_draw(&a->n, &a->n.values[0], step, parts, part);
+        for (int i = 0; i < a->n.layers; i++)
+            network_forward(&a->n, i, &a->values[2 * i]);
+        if (step == 1 && part == 0)
+            a->first_error = network_error(&a->n);
+        network_loss(&a->n, parts);
+        for (int i = a->n.layers; i-- > 0;)
+            network_backward(&a->n, i, &a->values[2 * i], &gradients[2 * i]);
+        for (uint32_t i = 0; i < a->count && part > 0; i++)
+            TRY(tenon_elementwise(a->stream, NULL, &a->sums[i], &gradients[i], &a->sums[i], NULL));
+    }
+    for (uint32_t i = 0; i < a->count; i++)
+        TRY(tenon_adam(a->stream, &tenon_adam_params(.learning_rate = rate, .step = step),
+                       &a->sums[i], &a->values[i], &a->firsts[i], &a->seconds[i], NULL, NULL));
+}
+
+/* Returns how many elements of `count` parameters from the one of number `first` on differ from
+ * those of one device. */
+static inline int64_t alone_differences(alone *a, tenon_stream *stream, uint32_t first,
+                                        uint32_t count, const tenon_tensor *parameters)
+{
+    int64_t different = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t elements = tenon_tensor_elements(&parameters[i]);
+        const size_t bytes = (size_t)elements * sizeof(float);
+        float *ours = malloc(bytes), *expected = malloc(bytes);
+        if (ours == NULL || expected == NULL)
+            abort();
+        TRY(tenon_tensor_download(stream, &parameters[i], ours, bytes, NULL));
+        TRY(tenon_tensor_download(a->stream, &a->values[first + i], expected, bytes, NULL));
+        for (int64_t e = 0; e < elements; e++)
+            different += memcmp(&ours[e], &expected[e], sizeof *ours) != 0;
+        free(ours);
+        free(expected);
+    }
+    return different;
+}
+
+/* Prints the result of a member. Returns 1 if parameters differ or the error has not fallen to a
+ * tenth, otherwise 0. */
+static inline int alone_report(alone *a, const char *name, uint32_t rank, int64_t different)
+{
+    const float error = network_error(&a->n);
+    printf("%s %u: %lld parameters differ from one device; error %.3g, at first %.3g\n", name,
+           (unsigned)rank, (long long)different, (double)error, (double)a->first_error);
+    return different != 0 || !(error < a->first_error / 10);
+}
+
+static inline void alone_close(alone *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        tenon_tensor_destroy(&a->values[i]);
+        tenon_tensor_destroy(&a->sums[i]);
+        tenon_tensor_destroy(&a->gradients[i]);
+        tenon_tensor_destroy(&a->firsts[i]);
+        tenon_tensor_destroy(&a->seconds[i]);
+    }
+    network_close(&a->n);
+    tenon_stream_destroy(a->stream);
+}
+
+#endif

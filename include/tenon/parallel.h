@@ -1,0 +1,312 @@
+/** @file
+ * Parallel training on a group (group.h): gradients that are combined in buckets during the
+ * backward pass, optimizer state and parameters that are divided among the members, the order of
+ * steps of a pipeline, the exchange of rows between experts, and shares of a batch for unequal
+ * devices. docs/parallel.md has an introduction; examples/ has a program for each kind.
+ *
+ * All processes make the same calls in the same order, as for collectives. Where a function has an
+ * argument `member`, it is the index of a local member: 0 to tenon_group_local_count - 1. Sums are
+ * those of the group: in the order of the ranks, with the same bits on every member. One device
+ * that adds the gradients of the same parts in this order trains to the same bits.
+ *
+ * An object belongs to the group that it was created with, which must exist until the object is
+ * destroyed; a failure of an earlier collective is returned by its calls, as by any call on the
+ * group. Calls on a group and on its objects must not overlap in time.
+ */
+#ifndef TENON_PARALLEL_H
+#define TENON_PARALLEL_H
+
+#include <tenon/group.h>
+#include <tenon/optimizer.h>
+
+TENON_BEGIN_C
+
+/** Gradients of data-parallel members in buckets. Opaque; owns the memory of the gradients. */
+typedef struct tenon_buckets tenon_buckets;
+
+/** Start from TENON_BUCKETS_PARAMS_INIT. */
+typedef struct tenon_buckets_params {
+    uint32_t struct_size;  /**< sizeof(tenon_buckets_params) */
+    uint32_t flags;        /**< 0 */
+    tenon_group_kind kind; /**< how gradients are combined: TENON_GROUP_SUM, for example */
+    uint64_t bytes;        /**< a bucket is closed when it has at least so many bytes: 25 MiB */
+} tenon_buckets_params;
+
+/** The defaults of tenon_buckets_params, without braces. */
+#define TENON_BUCKETS_PARAMS_DEFAULTS                                                              \
+    sizeof(tenon_buckets_params), 0, TENON_GROUP_SUM, UINT64_C(26214400)
+/** Initializes a tenon_buckets_params with the defaults. */
+#define TENON_BUCKETS_PARAMS_INIT                                                                  \
+    {                                                                                              \
+        TENON_BUCKETS_PARAMS_DEFAULTS                                                              \
+    }
+#ifndef __cplusplus
+/** A const tenon_buckets_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
+#define tenon_buckets_params(...)                                                                  \
+    TENON_LITERAL(tenon_buckets_params, TENON_BUCKETS_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
+
+/** Sets `params` to the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_buckets_params) */
+TENON_API void tenon_buckets_params_default(tenon_buckets_params *params, uint32_t size);
+
+/** Creates buckets for the gradients of `count` parameters. A bucket is an array with the gradients
+ * of successive parameters; the first bucket has the last parameters. It is combined as soon as its
+ * gradients are ready on all local members and the buckets before it have been combined:
+ *
+ *     for i from the last parameter to the first, for each member m:
+ *         enqueue what writes tenon_buckets_gradients(buckets, m)[i] on streams[m]
+ *         tenon_buckets_ready(buckets, m, i, streams[m])
+ *     tenon_buckets_finish(buckets, streams)
+ *     enqueue what reads the gradients
+ *
+ * For an overlap of the sums with the backward pass, create the group with other streams than those
+ * of the backward pass, in the same contexts.
+ *  @param params      NULL means the defaults; read only during the call
+ *  @param count       at least 1
+ *  @param parameters  views of which the type and shape are used: all f64, f32, f16 or bf16. They
+ *                     need no memory
+ *  @param out         receives the buckets, to be freed with tenon_buckets_destroy; all gradients
+ *                     are 0. NULL on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type) ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a member without it) ·
+ *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+TENON_CALL tenon_status tenon_buckets_create(tenon_group *group, const tenon_buckets_params *params,
+                                             uint32_t count, const tenon_tensor *parameters,
+                                             tenon_buckets **out);
+
+/** Waits until the group's collectives have ended and frees the buckets. NULL is allowed. */
+TENON_API void tenon_buckets_destroy(tenon_buckets *buckets);
+
+/** Returns the number of buckets; 0 for NULL. */
+TENON_API uint32_t tenon_buckets_count(const tenon_buckets *buckets);
+
+/** Returns a member's gradients, in the order of the parameters, which exist until the buckets are
+ * destroyed. NULL for NULL, or if there is no such member. */
+TENON_API const tenon_tensor *tenon_buckets_gradients(const tenon_buckets *buckets,
+                                                      uint32_t member);
+
+/** Declares that the work that writes a gradient has been enqueued, and combines the buckets that
+ * are complete. Buckets are combined in their order, so members and processes may declare their
+ * gradients in any order. But if other collectives are called during a backward pass, all processes
+ * must declare so that all calls on the group have the same order in each of them.
+ *  @param member  a local member
+ *  @param index   of the parameter; once for each member between two calls of tenon_buckets_finish
+ *  @param stream  in which the work was enqueued, for which the group's stream then waits; NULL:
+ *                 the group's own
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if the gradient is ready already) · as
+ *          tenon_stream_wait; the gradient is then not ready · as tenon_group_all_reduce; the
+ *          gradient is then ready, and the next call makes the collective again */
+TENON_CALL tenon_status tenon_buckets_ready(tenon_buckets *buckets, uint32_t member, uint32_t index,
+                                            tenon_stream *stream);
+
+/** Ends a backward pass: the gradients are the combined ones for work that is enqueued from now on,
+ * and none is ready. Returns without waiting.
+ *  @param streams  one per local member, which waits for the sums; NULL: the group's own streams
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if a gradient is not ready) · as
+ *          tenon_group_all_reduce · as tenon_stream_wait. A call that has failed may be repeated */
+TENON_CALL tenon_status tenon_buckets_finish(tenon_buckets *buckets, tenon_stream *const *streams);
+
+/** Adam for data-parallel members, each of which keeps the moments of an equal part of the
+ * parameters (ZeRO-1: S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion
+ * Parameter Models", SC 2020). Opaque; owns the memory of parameters, gradients and moments: in
+ * bytes of f32 parameters, a member has 1 for them, 1 for gradients, and 3/n for moments and the
+ * sum of gradients.
+ *
+ *     enqueue what reads tenon_sharded_adam_parameters(adam, m) and writes
+ *         tenon_sharded_adam_gradients(adam, m), on the stream of each local member m
+ *     tenon_sharded_adam_step(adam, &tenon_adam_params(.step = number)) */
+typedef struct tenon_sharded_adam tenon_sharded_adam;
+
+/** Creates parameters, their gradients and moments, all 0. Give all members the same initial
+ * parameters: write them on each (tenon_tensor_upload, tenon_checkpoint_load), or on one and call
+ * tenon_group_broadcast.
+ *  @param count       at least 1
+ *  @param parameters  as for tenon_buckets_create. 16-bit parameters have moments of f32, and no
+ *                     master
+ *  @param out         receives the object, to be freed with tenon_sharded_adam_destroy; NULL on
+ *                     failure
+ *  @return as tenon_buckets_create */
+TENON_CALL tenon_status tenon_sharded_adam_create(tenon_group *group, uint32_t count,
+                                                  const tenon_tensor *parameters,
+                                                  tenon_sharded_adam **out);
+
+/** Waits until the group's collectives have ended and frees the object. NULL is allowed. */
+TENON_API void tenon_sharded_adam_destroy(tenon_sharded_adam *adam);
+
+/** Returns a member's parameters, which exist until the object is destroyed. Work on them is
+ * enqueued on the group's streams, or on others that are ordered with these (tenon_stream_wait).
+ * NULL for NULL, or if there is no such member. */
+TENON_API const tenon_tensor *tenon_sharded_adam_parameters(const tenon_sharded_adam *adam,
+                                                            uint32_t member);
+
+/** Returns a member's gradients, in the order of the parameters. Otherwise as
+ * tenon_sharded_adam_parameters. */
+TENON_API const tenon_tensor *tenon_sharded_adam_gradients(const tenon_sharded_adam *adam,
+                                                           uint32_t member);
+
+/** Returns a member's parts of the first and the second moment: two tensors of one dimension, for
+ * checkpoints. The parts of all members, in the order of the ranks, are the moments of all
+ * parameters, one after the other, each from a multiple of 64 elements on. NULL as for
+ * tenon_sharded_adam_parameters. */
+TENON_API const tenon_tensor *tenon_sharded_adam_moments(const tenon_sharded_adam *adam,
+                                                         uint32_t member);
+
+/** Adds the gradients of all members, updates each part on its member and gives it to the others.
+ * Returns without waiting.
+ *  @param params  of tenon_adam, equal in all processes; NULL means the defaults. skip and
+ *                 gradient_scale have to be usable in the streams of all local members
+ *  @return as tenon_group_reduce_scatter · as tenon_adam. After a failure in the middle of the
+ *          parameters, members may have different ones: continue from a checkpoint */
+TENON_CALL tenon_status tenon_sharded_adam_step(tenon_sharded_adam *adam,
+                                                const tenon_adam_params *params);
+
+/** Layers whose parameters, gradients and moments of Adam are divided among data-parallel members
+ * (ZeRO-3 of the same paper, FSDP). The whole parameters of a layer exist only while they are used.
+ * Opaque; owns all this memory: in bytes of f32 parameters, a member has 4/n of all layers, and
+ * buffers for the parameters of two layers and the gradients of one.
+ *
+ *     for each layer:                   tenon_sharded_layers_gather, forward pass
+ *     for each layer, from the last:    tenon_sharded_layers_gather, backward pass, which writes
+ *                                       tenon_sharded_layers_gradients; tenon_sharded_layers_reduce
+ *     tenon_sharded_layers_step */
+typedef struct tenon_sharded_layers tenon_sharded_layers;
+
+/** Creates layers whose parameters are 0. To initialize a layer: tenon_sharded_layers_gather, write
+ * the same values to the parameters of each member, tenon_sharded_layers_keep.
+ *  @param layers      at least 1
+ *  @param counts      the number of parameters of each layer, at least 1
+ *  @param parameters  those of the first layer, then those of the second, and so on; otherwise as
+ *                     for tenon_sharded_adam_create
+ *  @param out         receives the object, to be freed with tenon_sharded_layers_destroy; NULL on
+ *                     failure
+ *  @return as tenon_buckets_create */
+TENON_CALL tenon_status tenon_sharded_layers_create(tenon_group *group, uint32_t layers,
+                                                    const uint32_t *counts,
+                                                    const tenon_tensor *parameters,
+                                                    tenon_sharded_layers **out);
+
+/** Waits until the group's collectives have ended and frees the object. NULL is allowed. */
+TENON_API void tenon_sharded_layers_destroy(tenon_sharded_layers *layers);
+
+/** Makes the whole parameters of a layer available on all members, unless they are already. Returns
+ * without waiting.
+ *  @param parameters  receives an array of views: those of the first local member, then those of
+ *                     the second, and so on. They are valid until two other layers have been
+ *                     gathered or tenon_sharded_layers_step is called. Work on them is enqueued on
+ *                     the group's streams. NULL on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · as tenon_group_all_gather */
+TENON_CALL tenon_status tenon_sharded_layers_gather(tenon_sharded_layers *layers, uint32_t layer,
+                                                    const tenon_tensor **parameters);
+
+/** Makes each member keep its part of a gathered layer's parameters, as they have been written.
+ *  @param layer  one of the last two that were gathered
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if the layer is not gathered) · as
+ *          tenon_copy */
+TENON_CALL tenon_status tenon_sharded_layers_keep(tenon_sharded_layers *layers, uint32_t layer);
+
+/** Returns the tensors for the gradients of a layer: those of the first local member, then those of
+ * the second, and so on. They share memory with those of other layers: use them until
+ * tenon_sharded_layers_reduce. The array is valid until the next call. NULL for NULL, or if there
+ * is no such layer. */
+TENON_API const tenon_tensor *tenon_sharded_layers_gradients(tenon_sharded_layers *layers,
+                                                             uint32_t layer);
+
+/** Adds the gradients of a layer; each member keeps its part of the sum. Returns without waiting.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · as tenon_group_reduce_scatter */
+TENON_CALL tenon_status tenon_sharded_layers_reduce(tenon_sharded_layers *layers, uint32_t layer);
+
+/** Returns a member's parts of a layer's first and second moment, as tenon_sharded_adam_moments.
+ * NULL for NULL, or if there is no such layer or member. */
+TENON_API const tenon_tensor *tenon_sharded_layers_moments(const tenon_sharded_layers *layers,
+                                                           uint32_t layer, uint32_t member);
+
+/** Updates the parameters of the layers whose gradients were reduced since the last step; others
+ * remain as they are. Views of gathered parameters become invalid. Returns without waiting.
+ *  @param params  as tenon_sharded_adam_step
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · as tenon_adam. After a failure some layers may
+ *          have been updated: continue from a checkpoint */
+TENON_CALL tenon_status tenon_sharded_layers_step(tenon_sharded_layers *layers,
+                                                  const tenon_adam_params *params);
+
+/** A step of a pipeline. */
+typedef struct tenon_pipeline_step {
+    uint32_t stage;       /**< 0 for the first layers */
+    uint32_t is_forward;  /**< 1: forward pass, 0: backward pass */
+    uint32_t micro_batch; /**< 0 to the number of micro-batches - 1 */
+} tenon_pipeline_step;
+
+/** Writes the steps of a pipeline in an order in which each one follows those that it depends on.
+ * Each stage has the order of 1F1B (PipeDream-Flush: D. Narayanan et al., "Memory-Efficient
+ * Pipeline-Parallel DNN Training", ICML 2021): as many forward passes as there are stages after it,
+ * then one forward and one backward pass in turn, then the rest of the backward passes. A stage
+ * therefore keeps the activations of at most stages - stage micro-batches. Gradients are added in
+ * the order of the micro-batches. A process with some of the stages skips the steps of the others.
+ * Needs no group and no context; may be called from any thread.
+ *  @param stages         1 to TENON_GROUP_MAX_MEMBERS
+ *  @param micro_batches  any number
+ *  @param count          elements of `steps`: 2 · stages · micro_batches
+ *  @param steps          receives the steps; unchanged on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT */
+TENON_CALL tenon_status tenon_one_forward_one_backward(uint32_t stages, uint32_t micro_batches,
+                                                       uint64_t count, tenon_pipeline_step *steps);
+
+/** Moves rows to the members that have their experts and back (expert parallel), without waiting
+ * for the device. Opaque; owns buffers with space for the rows of all members on each, so no row is
+ * ever dropped, whichever experts are chosen.
+ *
+ *     tenon_exchange_route(exchange, chosen)         the expert of each row
+ *     tenon_exchange_dispatch(exchange, x, rows)     tenon_gemm_ragged with the offsets …
+ *     tenon_exchange_collect(exchange, rows, y)      in the order of x
+ *
+ * Dispatch and collect are each other's transpose: in the backward pass the gradients of y are
+ * dispatched, and those of the rows are collected. */
+typedef struct tenon_exchange tenon_exchange;
+
+/** Creates an exchange. Each member has an equal part of the experts, in the order of the ranks.
+ *  @param experts  a positive multiple of the group's members
+ *  @param rows     a view of the rows of a member, the same for all members: any type but the f8
+ *                  types; the first dimension counts the rows. It needs no memory
+ *  @param out      receives the exchange, to be freed with tenon_exchange_destroy; NULL on failure
+ *  @return as tenon_buckets_create */
+TENON_CALL tenon_status tenon_exchange_create(tenon_group *group, uint32_t experts,
+                                              const tenon_tensor *rows, tenon_exchange **out);
+
+/** Waits until the group's collectives have ended and frees the exchange. NULL is allowed. */
+TENON_API void tenon_exchange_destroy(tenon_exchange *exchange);
+
+/** Determines the destinations of the rows. Returns without waiting.
+ *  @param chosen  one per local member: i32, of rank 1: the expert of each row, from 0 on. The
+ *                 results of rows with other numbers are undefined
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · as tenon_group_all_to_all · as tenon_sort.
+ * After a failure the rows have no destination */
+TENON_CALL tenon_status tenon_exchange_route(tenon_exchange *exchange, const tenon_tensor *chosen);
+
+/** Returns the offsets of a member's experts in its dispatched rows, for tenon_gemm_ragged: i32,
+ * the first row of each expert and the end of the last. Written by tenon_exchange_route, in the
+ * group's streams. NULL for NULL, or if there is no such member. */
+TENON_API const tenon_tensor *tenon_exchange_offsets(const tenon_exchange *exchange,
+                                                     uint32_t member);
+
+/** Sends the rows to their experts. Returns without waiting.
+ *  @param x  one per local member: its rows, like those of tenon_exchange_create; any strides
+ *  @param y  one per local member: receives the rows for its experts in the order of the offsets,
+ *            and of the ranks for each expert, then rows of zeros. The first dimension is that of x
+ *            multiplied by the members of the group; must not overlap x
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if there is no route) · as
+ *          tenon_group_all_to_all · as tenon_scatter */
+TENON_CALL tenon_status tenon_exchange_dispatch(tenon_exchange *exchange, const tenon_tensor *x,
+                                                const tenon_tensor *y);
+
+/** Sends rows back: the inverse of tenon_exchange_dispatch. Returns without waiting.
+ *  @param x  one per local member, like y of tenon_exchange_dispatch
+ *  @param y  one per local member, like x of tenon_exchange_dispatch: receives the rows in its
+ * order
+ *  @return as tenon_exchange_dispatch */
+TENON_CALL tenon_status tenon_exchange_collect(tenon_exchange *exchange, const tenon_tensor *x,
+                                               const tenon_tensor *y);
+
+TENON_END_C
+
+#endif
