@@ -175,8 +175,8 @@ def quantize(p: Program, x: Tensor, scale: Tensor, zero: Optional[Tensor] = None
 
 
 def dynamic_quantize(p: Program, x: Tensor, *, scale: float = 1.0, shift: float = 0.0) -> Any:
-    """Quantizes v = `scale` x + `shift` to u8 with the step (max - min) / 255 and a zero point, of the range of v and 0.
-    The extremes of v are those of x, because the product and the sum are rounded monotonically."""
+    """Quantizes v = `scale` x + `shift` to u8 with the step (max - min) / 255 and a zero point, where max and min are
+    those of v and 0. The extremes of v are those of x, because the product and the sum are rounded monotonically."""
     before = [] if (scale, shift) == (1.0, 0.0) else [step("multiply", scale), step("add", shift)]
     low, high = (p.op("reduce", x=x, kind=kind) for kind in (("min", "max") if scale >= 0 else ("max", "min")))
     low = p.chain(low, *before, step("min", 0))
