@@ -187,6 +187,25 @@ class Networks(unittest.TestCase):
         self.assertEqual(tenon.onnx.run_model(proto, [np.array([-1, 3], "f4")])[0].tolist(), [0, 9])
         self.assertEqual(proto.graph.node[0].op_type, "Mul")
 
+    def test_results_are_written_to_their_parts_of_a_concatenation(self):
+        nodes = [helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"]),
+                 helper.make_node("Concat", ["a", "b", "a", "x"], ["c"], axis=0),
+                 helper.make_node("Relu", ["b"], ["d"]), helper.make_node("Abs", ["c"], ["e"]),
+                 helper.make_node("Concat", ["c", "d", "e"], ["f"], axis=0),
+                 helper.make_node("Sqrt", ["f"], ["y"]), helper.make_node("Concat", ["a", "b"], ["z"], axis=1)]
+        x = np.random.default_rng(5).standard_normal((3, 5)).astype("f4")
+        proto = model_of(nodes, [info("x", x.shape)], [info("y", (30, 5)), info("z", (3, 10))])
+        made = tenon.onnx.prepare(proto)
+        with np.errstate(invalid="ignore"):
+            c = np.concatenate([np.exp(x), -x, np.exp(x), x])
+            expected = np.sqrt(np.concatenate([c, np.maximum(-x, 0), abs(c)]))
+        for model in (made, tenon.onnx.TenonBackend.prepare(proto, record=False)):
+            y, z = model.run([x])
+            np.testing.assert_allclose(y, expected, 1e-5)
+            np.testing.assert_allclose(z, np.concatenate([np.exp(x), -x], 1), 1e-5)
+        copies = [line for line in made.describe() if line.startswith("copy")]
+        self.assertEqual(len(copies), 4, made.describe())  # a again, x, and both parts of z, whose rows have gaps
+
     def test_run_node(self):
         node = helper.make_node("MatMul", ["a", "b"], ["y"])
         y, = tenon.onnx.run_node(node, [np.eye(2, dtype="f4"), np.ones((2, 3), "f4")])

@@ -220,18 +220,24 @@ class Fusion(unittest.TestCase):
         np.testing.assert_allclose(made.run([x])[0], expected, rtol=2e-6, atol=1e-5)
         np.testing.assert_array_equal(whole, made.run([x])[0])
 
-    def test_dynamically_quantized_convolutions(self):
-        x, w = 4 * array(7, 2, 3, 9, 8), np.random.default_rng(8).integers(-128, 128, (6, 3, 3, 3), dtype="i1")
-        bias = array(9, 1, 6, 1, 1)
+    def dynamic(self, x):
+        """Returns what a dynamic quantization of x keeps of it, in steps, and the step."""
         high, low = max(x.max(), 0), min(x.min(), 0)
         step = np.float32((high - low) / np.float32(255))
         zero = np.clip(np.rint(-low / step), 0, 255)
-        whole = np.clip(np.rint(x / step) + zero, 0, 255) - zero
+        return np.clip(np.rint(x / step) + zero, 0, 255) - zero, step
+
+    def convolved(self, whole, w, zero):
+        wide = np.lib.stride_tricks.sliding_window_view(whole.astype("f8"), (3, 3), (2, 3))
+        return np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8") - zero)
+
+    def test_dynamically_quantized_convolutions(self):
+        x, w = 4 * array(7, 2, 3, 9, 8), np.random.default_rng(8).integers(-128, 128, (6, 3, 3, 3), dtype="i1")
+        bias = array(9, 1, 6, 1, 1)
+        whole, step = self.dynamic(x)
         for shape in ((), (1,), (6, 1, 1), (1, 6, 1, 1), (1, 1, 7, 1)):  # the last has one for each row
             scale = np.abs(array(10, *shape)).astype("f4") + np.float32(0.01)
             w_zero = np.array(3, "i1")
-            wide = np.lib.stride_tricks.sliding_window_view(whole.astype("f8"), (3, 3), (2, 3))
-            sums = np.einsum("nchwrs,kcrs->nkhw", wide, w.astype("f8") - 3)
             text = """
             q, s, z = DynamicQuantizeLinear(x)
             i = ConvInteger(q, w, z, w_zero)
@@ -241,16 +247,13 @@ class Fusion(unittest.TestCase):
             y = Add(v, bias)
             """
             self.quantized(text, {"w": w, "w_zero": w_zero, "scale": scale, "bias": bias}, x,
-                           sums * (step * scale).astype("f8") + bias,
-                           ["DynamicQuantizeLinear", "Mul", "ConvIntegerScaled"], shape)
+                           self.convolved(whole, w, 3) * (step * scale).astype("f8") + bias,
+                           ["DynamicQuantizeLinear", "ConvIntegerScaled"], shape)
 
     def test_dynamically_quantized_products(self):
         x, w = 4 * array(7, 2, 5, 9), np.random.default_rng(8).integers(0, 256, (9, 6), dtype="u1")
         bias = array(9, 6)
-        high, low = max(x.max(), 0), min(x.min(), 0)
-        step = np.float32((high - low) / np.float32(255))
-        zero = np.clip(np.rint(-low / step), 0, 255)
-        whole = np.clip(np.rint(x / step) + zero, 0, 255) - zero
+        whole, step = self.dynamic(x)
         for shape in ((), (6,), (1, 6), (5, 1)):
             scale = np.abs(array(10, *shape)).astype("f4") + np.float32(0.01)
             text = """
@@ -263,8 +266,41 @@ class Fusion(unittest.TestCase):
             """
             self.quantized(text, {"w": w, "w_zero": np.array(120, "u1"), "scale": scale, "bias": bias}, x,
                            whole @ (w.astype("f8") - 120) * (step * scale).astype("f8") + bias,
-                           ["DynamicQuantizeLinear", "Mul", "MatMulIntegerScaled"], shape)
+                           ["DynamicQuantizeLinear", "MatMulIntegerScaled"], shape)
 
+    def test_products_and_sums_around_a_dynamic_quantization(self):
+        x, w = 4 * array(7, 2, 3, 9, 8), np.random.default_rng(8).integers(-128, 128, (6, 3, 3, 3), dtype="i1")
+        end = """
+        i = ConvInteger(q, w, z, w_zero)
+        f = Cast(i)
+        m = Mul(s, scale)
+        v = Mul(f, m)
+        {}
+        g = Mul({}, after)
+        h = Add(g, two)
+        y = Relu(h)
+        """
+        for factor in (0.75, -0.75, 1):  # with a negative one the least is the greatest
+            given = np.float32(factor) * x + np.float32(2)
+            whole, step = self.dynamic(given)
+            for bias in (array(9, 1, 6, 1, 1), array(9, 1), None):
+                text = "a = Mul(x, factor)\nb = Add(a, two)\nq, s, z = DynamicQuantizeLinear(b)" + (
+                    end.format("", "v") if bias is None else end.format("b2 = Add(v, bias)", "b2"))
+                values = {"w": w, "w_zero": np.array(3, "i1"), "scale": np.array(0.01, "f4"),
+                          "factor": np.array(factor, "f4"), "after": np.array(-1.5, "f4"), "two": np.array(2, "f4"),
+                          **({} if bias is None else {"bias": bias})}
+                text = "\n".join(line for line in text.splitlines() if line.strip())
+                sums = self.convolved(whole, w, 3) * float(step * np.float32(0.01)) + (0 if bias is None else bias)
+                self.quantized(text, values, x, np.maximum(-1.5 * sums + 2, 0),
+                               ["DynamicQuantizeScaled", "ConvIntegerScaled", "Relu"], f"{factor} {bias is None}")
+
+    def test_a_dynamic_quantization_of_zeros(self):
+        x = np.zeros((2, 3), "f4")
+        proto = model_of([helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])], [info("x", x.shape)],
+                         [info("q", x.shape, 2), info("s", ()), info("z", (), 2)], {}, 17)
+        for found in (tenon.onnx.prepare(proto), tenon.onnx.TenonBackend.prepare(proto, record=False)):
+            q, s, z = found.run([x])
+            self.assertEqual((q.dtype, q.tolist(), s.item(), z.item()), ("u1", [[0] * 3] * 2, 0, 0))
 
 
 if __name__ == "__main__":

@@ -174,12 +174,13 @@ def quantize(p: Program, x: Tensor, scale: Tensor, zero: Optional[Tensor] = None
     return p.cast(binary(p, p.cast(rounded, "f32"), zeros, "add"), target)
 
 
-def dynamic_quantize(p: Program, x: Tensor) -> Any:
-    """Quantizes to u8 with the scale (max - min) / 255 and a zero point, of the range of x and 0."""
-    zero = p.full((), 0, "f32")
-    high = binary(p, p.op("reduce", x=x, kind="max"), zero, "max")
-    low = binary(p, p.op("reduce", x=x, kind="min"), zero, "min")
-    scale = p.chain(high, step("subtract", operand="x1"), step("divide", 255), x1=low)
-    point = p.cast(p.chain(low, step("multiply", -1), step("divide", operand="x1"), x1=scale), "u8",
-                   tenon.COPY_NEAREST)
-    return quantize(p, x, scale, point), scale, point
+def dynamic_quantize(p: Program, x: Tensor, *, scale: float = 1.0, shift: float = 0.0) -> Any:
+    """Quantizes v = `scale` x + `shift` to u8 with the step (max - min) / 255 and a zero point, where max and min are
+    those of v and 0. The extremes of v are those of x, because the product and the sum are rounded monotonically."""
+    before = [] if (scale, shift) == (1.0, 0.0) else [step("multiply", scale), step("add", shift)]
+    low, high = (p.op("reduce", x=x, kind=kind) for kind in (("min", "max") if scale >= 0 else ("max", "min")))
+    low = p.chain(low, *before, step("min", 0))
+    width = p.chain(high, *before, step("max", 0), step("subtract", operand="x1"), step("divide", 255), x1=low)
+    zero = p.chain(low, step("neg"), step("divide", operand="x1"), step("round"), x1=width)
+    y = p.chain(x, *before, step("divide", operand="x1"), step("round"), step("add", operand="x2"), x1=width, x2=zero)
+    return p.cast(y, "u8"), width, p.cast(zero, "u8")

@@ -2,7 +2,8 @@
 
 A convolution followed by a normalization or by products and sums with constants becomes one whose filters include
 them, and a product of matrices followed by a sum with a constant becomes one with a bias. A product or convolution of
-integers that is cast to f32, multiplied by scales and added to a constant becomes one with scales and a bias.
+integers that is cast to f32, multiplied by scales and added to a constant becomes one with scales and a bias, which
+includes a following product and sum with scalars; a product and sum before a dynamic quantization become a part of it.
 Activations and layer normalizations that a model composes of simple operators become one node. Nodes that nothing
 reads are removed.
 """
@@ -16,6 +17,7 @@ from ._graph import Graph, Node, subgraphs
 FLOAT = 1  # TensorProto.FLOAT
 DOMAIN = "tenon"  # of operators that belong to no operator set of ONNX
 CONV, SCALED, PRODUCT, ROOT = "ConvAffine", "ScaleShift", "MatMulAdd", "RootOfSquare"
+QUANTIZE, QUANTIZED = "DynamicQuantizeLinear", "DynamicQuantizeScaled"
 # Products of integers whose sums are scaled, by the operator that computes the sums.
 INTEGERS = {"ConvInteger": "ConvIntegerScaled", "MatMulInteger": "MatMulIntegerScaled"}
 
@@ -232,10 +234,45 @@ def _conv_of_scaled(nodes: _Nodes, node: Node) -> Optional[Node]:
     return node._replace(op=CONV, domain=DOMAIN, inputs=inputs, attributes=attributes)
 
 
+def _scale_of_input(nodes: _Nodes, node: Node) -> Optional[Node]:
+    """A product of integers whose scales are the product of the scale with which its first input was quantized and
+    constants: both become inputs."""
+    if node.op not in INTEGERS.values() or len(node.inputs) > 6:
+        return None
+    scales, quantize = nodes.only(node.inputs[4], "Mul"), nodes.by_result.get(node.inputs[0])
+    if not scales or not quantize or quantize.op not in (QUANTIZE, QUANTIZED):
+        return None
+    constant = _other(scales, quantize.outputs[1])
+    if constant not in nodes.fixed:
+        return None
+    inputs = [*node.inputs[:4], constant, [*node.inputs, ""][5], quantize.outputs[1]]
+    return node._replace(inputs=inputs)
+
+
+def _scaled_after(nodes: _Nodes, node: Node) -> Optional[Node]:
+    """A scaled product of integers, multiplied by and added to scalars."""
+    if (node.op, node.domain) != (SCALED, DOMAIN):
+        return None
+    product = next((n for n in (nodes.only(node.inputs[0], op, DOMAIN) for op in INTEGERS.values()) if n), None)
+    if product is None or "factor" in product.attributes:
+        return None
+    attributes = {**product.attributes, "factor": node.attributes["scale"], "shift": node.attributes["shift"]}
+    return product._replace(name=node.name, outputs=node.outputs, attributes=attributes)
+
+
+def _quantize_scaled(nodes: _Nodes, node: Node) -> Optional[Node]:
+    """A dynamic quantization of what was multiplied by and added to scalars."""
+    scaled = nodes.only(node.inputs[0], SCALED, DOMAIN) if (node.op, node.domain) == (QUANTIZE, "") else None
+    if scaled is None:
+        return None
+    return node._replace(op=QUANTIZED, domain=DOMAIN, inputs=scaled.inputs, attributes=scaled.attributes)
+
+
 # Each pass sees the results of those before it, in which intermediates of replaced nodes are read no more.
 Rule = Callable[[_Nodes, Node], Optional[Node]]
 PASSES: List[List[Rule]] = [[_hard_swish, _swish, _gelu, _layer_norm, _root_of_square],
-                            [_conv, _product, _scaled_integers], [_scale_shift, _conv_of_scaled]]
+                            [_conv, _product, _scaled_integers], [_scale_shift, _conv_of_scaled],
+                            [_scale_of_input, _scaled_after, _quantize_scaled]]
 
 
 def _read(nodes: List[Node], outputs: List[str]) -> List[Node]:

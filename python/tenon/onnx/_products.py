@@ -198,42 +198,77 @@ def _scaled(p: Program, sums: Tensor, scale: Tensor, bias: Optional[Tensor]) -> 
     return y if bias is None else elementwise.binary(p, y, bias, "add")
 
 
+def _affine(p: Program, x: Tensor, factor: float, shift: float) -> Tensor:
+    """Returns `factor` x + `shift`."""
+    if (factor, shift) == (1.0, 0.0):
+        return x
+    return p.chain(x, elementwise.step("multiply", factor), elementwise.step("add", shift))
+
+
+def _added(p: Program, bias: Optional[Tensor], count: int, factor: float, shift: float) -> Optional[Tensor]:
+    """Returns what is added to scaled sums that are multiplied by `factor`; None if it is nothing."""
+    if bias is None:
+        return None if shift == 0 else p.copy(p.full((count,), shift, "f32"))
+    if not p.is_constant(bias):
+        return _affine(p, bias, factor, shift)
+    made = p.weights.form(bias, ("affine", factor, shift), lambda: _affine(p, bias, factor, shift))
+    p.constants(made)
+    return made
+
+
+def _scaled_product(p: Program, op: str, shape: Sequence[int], place: int, operands: Dict[str, Any],
+                    zeros: List[Optional[Tensor]], scales: List[Optional[Tensor]], added: Optional[Tensor],
+                    factor: float) -> Tensor:
+    """Multiplies or convolves integers, and multiplies the sums by scales and a factor and adds a bias in f32. `place`
+    is the dimension of the result that has a scale and a bias for each element."""
+    is_vector = added is not None and added.size == shape[place]
+    vector = p.reshape(added, (shape[place],)) if added is not None and is_vector else None
+    given = [v for v in operands.values() if isinstance(v, Tensor)]
+    y = p.empty(shape, "f32", [*given, *(v for v in (*zeros, *scales, vector) if v is not None)])
+    operands["d" if op == "gemm" else "y"] = y
+    y = p.op(op, bias=vector, scale=scales, zero_point=zeros, alpha=factor, **operands)
+    return y if added is None or is_vector else elementwise.binary(p, y, added, "add")
+
+
 def conv_integer_scaled(p: Program, x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor],
-                        scale: Tensor, bias: Optional[Tensor] = None, *, auto_pad: str = "NOTSET",
+                        scale: Tensor, bias: Optional[Tensor] = None, x_scale: Optional[Tensor] = None, *,
+                        factor: float = 1.0, shift: float = 0.0, auto_pad: str = "NOTSET",
                         dilations: Optional[Sequence[int]] = None, group: int = 1,
                         kernel_shape: Optional[Sequence[int]] = None, pads: Optional[Sequence[int]] = None,
                         strides: Optional[Sequence[int]] = None) -> Tensor:
-    """Convolves integers, and multiplies the sums by scales and adds a bias in f32."""
+    """Convolves integers, multiplies the sums by scales and adds a bias in f32; then multiplies by `factor` and adds
+    `shift`."""
     filters = w.shape[0]
     if not _fits(scale, x.ndim, 1, filters) or not _fits(bias, x.ndim, 1, filters):
         sums = conv_integer(p, x, w, x_zero, w_zero, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads,
                             strides=strides)
-        return _scaled(p, sums, scale, bias)
+        return _affine(p, _scaled(p, sums, _both(p, scale, x_scale), bias), factor, shift)
     x, geometry, shape = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
-    zeros, scales = [_point(p, x_zero, 1), _point(p, w_zero, filters), None], [None, _point(p, scale, filters), None]
-    is_vector = bias is not None and bias.size == filters
-    vector = p.reshape(bias, (filters,)) if bias is not None and is_vector else None
-    beside = [v for v in (x, w, *zeros, *scales, vector) if v is not None]
-    y = p.empty(shape, "f32", beside)
-    y = p.op("conv_forward", x=x, w=w, bias=vector, y=y, scale=scales, zero_point=zeros, **geometry)
-    return y if bias is None or is_vector else elementwise.binary(p, y, bias, "add")
+    zeros = [_point(p, x_zero, 1), _point(p, w_zero, filters), None]
+    scales = [_point(p, x_scale, 1), _point(p, scale, filters), None]
+    return _scaled_product(p, "conv_forward", shape, 1, {"x": x, "w": w, **geometry}, zeros, scales,
+                           _added(p, bias, filters, factor, shift), factor)
+
+
+def _both(p: Program, scale: Tensor, x_scale: Optional[Tensor]) -> Tensor:
+    return scale if x_scale is None else elementwise.binary(p, x_scale, scale, "multiply")
 
 
 def matmul_integer_scaled(p: Program, a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor],
-                          scale: Tensor, bias: Optional[Tensor] = None) -> Tensor:
-    """Multiplies matrices of integers, and multiplies the sums by scales and adds a bias in f32."""
+                          scale: Tensor, bias: Optional[Tensor] = None, a_scale: Optional[Tensor] = None, *,
+                          factor: float = 1.0, shift: float = 0.0) -> Tensor:
+    """Multiplies matrices of integers, multiplies the sums by scales and adds a bias in f32; then multiplies by
+    `factor` and adds `shift`."""
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]) \
         if min(a.ndim, b.ndim) >= 2 else ()
     rank, columns = len(shape), shape[-1] if shape else 0
     if not shape or not _fits(scale, rank, rank - 1, columns) or not _fits(bias, rank, rank - 1, columns):
-        return _scaled(p, matmul_integer(p, a, b, a_zero, b_zero), scale, bias)
+        sums = matmul_integer(p, a, b, a_zero, b_zero)
+        return _affine(p, _scaled(p, sums, _both(p, scale, a_scale), bias), factor, shift)
     zeros = [_point(p, a_zero, a.shape[-2]), _point(p, b_zero, columns), None]
-    scales = [None, _point(p, scale, columns), None]
-    is_vector = bias is not None and bias.size == columns
-    vector = p.reshape(bias, (columns,)) if bias is not None and is_vector else None
-    d = p.empty(shape, "f32", [v for v in (a, b, *zeros, *scales, vector) if v is not None])
-    y = p.op("gemm", a=a, b=b, bias=vector, d=d, scale=scales, zero_point=zeros)
-    return y if bias is None or is_vector else elementwise.binary(p, y, bias, "add")
+    scales = [_point(p, a_scale, a.shape[-2]), _point(p, scale, columns), None]
+    return _scaled_product(p, "gemm", shape, rank - 1, {"a": a, "b": b}, zeros, scales,
+                           _added(p, bias, columns, factor, shift), factor)
 
 
 # Einsum ------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ Operand = Union[Tensor, np.ndarray]
 class Step(NamedTuple):
     """A recorded run of a plan."""
 
+    name: str  # of the operation
     plan: tenon.Plan
     operands: Dict[str, Tensor]
     written: List[Tensor]
@@ -151,7 +152,7 @@ class Program:
         in_place = [o for o, marks in OPERATIONS[name][2].items() if "!" in marks and o in operands]
         written = [operands[o] for o in [*in_place, *plan._outputs]]
         if any(t.size > 0 for t in written):
-            self.steps.append(Step(plan, operands, written))
+            self.steps.append(Step(name, plan, operands, written))
         made = written[len(in_place):]
         return made[0] if len(made) == 1 else tuple(made) or None
 
@@ -203,7 +204,11 @@ class Program:
                     output.memory in taken or not _is_whole(output, self._roots[output.memory])):
                 output = self.copy(output)
             results.append(output)
-        return Recorded(self.context, self._roots, _needed(self.steps, results), inputs, results)
+        steps = _needed(self.steps, results)
+        outside = {t.memory for t in [*inputs.values(), *results] if isinstance(t, Tensor)}
+        parts = _parts(steps, self._roots, outside)
+        steps = [s for s in steps if not _is_own_copy(s, parts)]
+        return Recorded(self.context, self._roots, steps, inputs, results, parts)
 
 
 def _is_whole(tensor: Tensor, root: Tensor) -> bool:
@@ -226,12 +231,59 @@ def _needed(steps: List[Step], results: SequenceOf[Operand]) -> List[Step]:
     return kept[::-1]
 
 
+def _range(tensor: Tensor) -> Optional[Tuple[int, int]]:
+    """Returns the bytes of a row-major view without gaps; None for other views."""
+    step = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.strides)):
+        if size != 1 and stride != step:
+            return None
+        step *= size
+    start = int(tensor._c.offset)
+    return start, start + tensor.nbytes
+
+
+def _parts(steps: List[Step], roots: Dict[Memory, Tensor], outside: Set[Memory]) -> Dict[Memory, Tensor]:
+    """Returns the memories that are copied to a part of another one, with this part: steps can write there at once.
+
+    Nothing may write such a memory after it was copied, and only copies to other parts may write the other memory.
+    `outside` are the inputs and outputs of the program, which have memory of their own.
+    """
+    writers: Dict[Memory, List[int]] = {}
+    for number, step in enumerate(steps):
+        for tensor in step.written:
+            writers.setdefault(tensor.memory, []).append(number)
+    parts: Dict[Memory, Tensor] = {}
+    for number, step in enumerate(steps):
+        if step.name != "copy":
+            continue
+        x, y = step.operands["x"], step.operands["y"]
+        own = _range(y)
+        if is_known(x) or is_known(y) or x.memory in outside or x.memory in parts or x.memory is y.memory:
+            continue
+        if x.dtype != y.dtype or own is None or not _is_whole(x, roots[x.memory]) \
+                or max(writers.get(x.memory, [len(steps)])) > number:
+            continue
+        others = [steps[n] for n in writers[y.memory] if n != number]
+        if all(s.name == "copy" and _is_apart(own, _range(s.operands["y"])) for s in others):
+            parts[x.memory] = y
+    return parts
+
+
+def _is_apart(a: Tuple[int, int], b: Optional[Tuple[int, int]]) -> bool:
+    return b is not None and (a[1] <= b[0] or b[1] <= a[0])
+
+
+def _is_own_copy(step: Step, parts: Dict[Memory, Tensor]) -> bool:
+    """Returns True for the copy of a memory to the part where it is."""
+    return step.name == "copy" and parts.get(step.operands["x"].memory) is step.operands["y"]
+
+
 class Recorded:
     """A sequence of a model for one set of input shapes."""
 
     def __init__(self, context: tenon.Context, roots: Dict[Memory, Tensor], steps: List[Step],
-                 inputs: Dict[str, Tensor], results: List[Operand]):
-        self.context, self._roots, self._results = context, roots, results
+                 inputs: Dict[str, Tensor], results: List[Operand], parts: Dict[Memory, Tensor]):
+        self.context, self._roots, self._results, self._parts = context, roots, results, parts
         self._sequence = tenon.Sequence(context)
         self._places: Dict[Memory, Tensor] = {}
         self._inputs = {t.memory: (f"i{i}", name, t) for i, (name, t) in enumerate(inputs.items())}
@@ -251,7 +303,10 @@ class Recorded:
         """Returns the view in memory of the sequence for an unknown operand."""
         if is_known(tensor):
             return tensor
-        memory = tensor.memory
+        memory, offset = tensor.memory, tensor._c.offset
+        while memory in self._parts:
+            part = self._parts[memory]
+            memory, offset = part.memory, offset + part._c.offset
         if memory not in self._places:
             root = self._roots[memory]
             name = None
@@ -262,7 +317,7 @@ class Recorded:
             self._places[memory] = self._sequence.tensor(root.shape, root.dtype, name)
         root = self._places[memory]
         view = ffi.new("tenon_tensor *", tensor._c[0])
-        view.memory = root._c.memory
+        view.memory, view.offset = root._c.memory, offset
         return Tensor(view, root.memory)
 
     def describe(self) -> List[str]:

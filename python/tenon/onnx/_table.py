@@ -249,6 +249,7 @@ OPERATORS: Dict[str, Operator] = {
     # Made by _fusion.py
     "tenon.ConvAffine": Operator(i.conv_affine),
     "tenon.ConvIntegerScaled": Operator(m.conv_integer_scaled, BYTES | FLOATS),
+    "tenon.DynamicQuantizeScaled": Operator(e.dynamic_quantize),
     "tenon.MatMulAdd": Operator(m.matmul_add),
     "tenon.MatMulIntegerScaled": Operator(m.matmul_integer_scaled, BYTES | FLOATS),
     "tenon.RootOfSquare": Operator(e.root_of_square),
