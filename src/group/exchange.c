@@ -95,6 +95,7 @@ static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_e
  * All members can read it. */
 static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
 {
+    e->receives = true;
     for (uint32_t i = 0; i < e->in_count; i++) {
         tn_parcel *in = &e->in[i];
         const uint64_t bytes = (uint64_t)in->count * element_size(job);
@@ -242,8 +243,10 @@ static void free_parcels(tenon_group *group, tn_parcel **parcels, uint32_t *coun
 static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     e->state = TN_EXCHANGE_COPIES;
+    e->receives = false;
     TN_TRY(list_phase(group, job, e));
-    TN_TRY(start_receives(group, job, e));
+    if (job->has_agreed)
+        TN_TRY(start_receives(group, job, e));
     return start_copies(group, job, e);
 }
 
@@ -272,8 +275,10 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
     bool over = true;
     if (e->state == TN_EXCHANGE_COPIES) {
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
-        if (!over)
+        if (!over || !job->has_agreed)
             return TENON_OK;
+        if (!e->receives)
+            TN_TRY(start_receives(group, job, e));
         TN_TRY(start_sends(group, job, e));
         e->state = TN_EXCHANGE_SENDS;
     }

@@ -31,6 +31,7 @@ typedef struct tn_exchange {
     uint32_t phase;
     tn_parcel *out, *in;
     uint32_t out_count, in_count;
+    bool receives; /* all receives have been started */
     tn_source *sources;
     size_t source_count;
     cl_event *marks; /* one per local member */

@@ -56,17 +56,29 @@ tenon_status tn_group_check(const char *caller, tenon_group *group)
     return take_failure(caller, group);
 }
 
+/* Makes one attempt, in the only thread that does. The caller holds the lock. Returns false if
+ * nothing can progress without another call. */
+static bool drive(tenon_group *group, tn_patience *patience)
+{
+    group->is_driven = true;
+    tn_mutex_unlock(&group->lock);
+    const bool can_go_on = tn_progress_wait(group, patience);
+    tn_mutex_lock(&group->lock);
+    group->is_driven = false;
+    if (group->is_draining)
+        tn_condition_broadcast(&group->changed);
+    return can_go_on;
+}
+
 static void *work(void *data)
 {
     tenon_group *group = data;
-    unsigned rounds = 0;
+    tn_patience patience = {0};
     tn_process_register_thread();
     tn_mutex_lock(&group->lock);
     while (!group->is_ending || group->unfinished > 0) {
-        tn_mutex_unlock(&group->lock);
-        const bool can_go_on = tn_progress_wait(group, &rounds);
-        tn_mutex_lock(&group->lock);
-        while (!can_go_on && group->added == NULL && !group->is_ending)
+        const bool can_go_on = drive(group, &patience);
+        while (group->is_draining || (!can_go_on && group->added == NULL && !group->is_ending))
             tn_condition_wait(&group->changed, &group->lock);
     }
     tn_mutex_unlock(&group->lock);
@@ -80,23 +92,20 @@ static tenon_status start_thread(const char *caller, tenon_group *group)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a thread", caller);
 }
 
-/* Waits until all jobs have ended. No call is made meanwhile. */
+/* Waits until all jobs have ended. No call is made meanwhile. This thread takes over from that of
+ * the group, so that a result need not pass from one to the other. */
 static void drain(tenon_group *group, bool ends)
 {
-    unsigned rounds = 0;
+    tn_patience patience = {0};
     tn_mutex_lock(&group->lock);
     group->is_draining = true;
+    while (group->is_driven)
+        tn_condition_wait(&group->changed, &group->lock);
+    while (group->unfinished > 0)
+        drive(group, &patience);
+    group->is_draining = false;
     group->is_ending = ends;
     tn_condition_broadcast(&group->changed);
-    while (group->unfinished > 0)
-        if (group->has_thread) {
-            tn_condition_wait(&group->changed, &group->lock);
-        } else {
-            tn_mutex_unlock(&group->lock);
-            tn_progress_wait(group, &rounds);
-            tn_mutex_lock(&group->lock);
-        }
-    group->is_draining = false;
     tn_mutex_unlock(&group->lock);
 }
 

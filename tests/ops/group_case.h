@@ -28,7 +28,7 @@ typedef struct group_division {
     bool polls;
     bool is_plain; /* all members use test_context */
     uint64_t chunk_bytes;
-    double deadline_s;       /* 0: the default */
+    double deadline_s;       /* not for the creation of the groups; 0: the default */
     double first_deadline_s; /* of process 0; 0: as the others */
     test_net_faults faults;
 } group_division;

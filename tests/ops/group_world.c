@@ -2,6 +2,7 @@
 #include "group_case.h"
 
 #include "base/platform.h"
+#include "group/group.h"
 
 static tenon_context *context_of(const char *selector)
 {
@@ -40,13 +41,18 @@ static tenon_status create(group_world *w, uint32_t process, void *data)
         params.transport = &transport;
         params.chunk_bytes = division->chunk_bytes;
     }
-    if (division != NULL && division->deadline_s > 0)
-        params.deadline_s = division->deadline_s;
-    if (division != NULL && division->first_deadline_s > 0 && process == 0)
-        params.deadline_s = division->first_deadline_s;
     return tenon_group_create(&w->streams[w->first[process]],
                               w->first[process + 1] - w->first[process], &params,
                               &w->groups[process]);
+}
+
+/* Sets the deadlines of the groups of processes. */
+static void set_deadlines(group_world *w, const group_division *division)
+{
+    for (uint32_t p = 0; p < w->processes && division->deadline_s > 0; p++)
+        w->groups[p]->deadline_s = division->deadline_s;
+    if (division->first_deadline_s > 0)
+        w->groups[0]->deadline_s = division->first_deadline_s;
 }
 
 void group_world_open(group_world *w, uint32_t count, const group_division *division)
@@ -72,6 +78,7 @@ void group_world_open(group_world *w, uint32_t count, const group_division *divi
         assert_int_equal(tenon_group_first_rank(w->groups[p]), w->first[p]);
         assert_int_equal(tenon_group_local_count(w->groups[p]), w->first[p + 1] - w->first[p]);
     }
+    set_deadlines(w, &room);
 }
 
 void group_world_close(group_world *w)
