@@ -122,7 +122,7 @@ uint32_t tn_collective_pending(const tenon_group *group, const tn_job *job)
             return group->places.starts[tn_peer_of(group, job, i)];
     for (int i = 0; i < TN_GROUP_SLOTS; i++) {
         const uint32_t process = tn_exchange_pending(&job->slots[i]);
-        if (process != TN_ALL_MEMBERS)
+        if (process != TN_NO_PROCESS)
             return group->places.starts[process];
     }
     return TN_ALL_MEMBERS;

@@ -211,9 +211,26 @@ static void leave(tenon_group *group)
     drain(group, false);
 }
 
+/* Fails if a transport that has shrunk names other processes than survivors in their old order. */
+static tenon_status check_old_ranks(const char *caller, const tenon_group *group,
+                                    const tenon_transport *transport, const uint32_t *old_ranks)
+{
+    const tn_places *places = &group->places;
+    bool is_right = old_ranks[transport->rank] == places->process;
+    for (uint32_t p = 0; p < transport->size; p++)
+        is_right = is_right && old_ranks[p] < places->processes &&
+                   (p == 0 || old_ranks[p - 1] < old_ranks[p]);
+    if (is_right)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: transport: shrink gave old ranks that do not increase or are not those of "
+                   "this and other processes",
+                   caller);
+}
+
 static tenon_status shrink(const char *caller, tenon_group *group, tenon_group **out)
 {
-    uint32_t old_ranks[TENON_TRANSPORT_MAX_PROCESSES];
+    uint32_t old_ranks[TENON_TRANSPORT_MAX_PROCESSES] = {0};
     tenon_stream *streams[TENON_GROUP_MAX_MEMBERS];
     tenon_transport transport = TENON_TRANSPORT_INIT;
     const tenon_status status =
@@ -228,6 +245,8 @@ static tenon_status shrink(const char *caller, tenon_group *group, tenon_group *
     params.deadline_s = group->deadline_s;
     params.chunk_bytes = group->chunk_bytes;
     tenon_status made = tn_group_check_params(caller, &params);
+    if (made == TENON_OK)
+        made = check_old_ranks(caller, group, &transport, old_ranks);
     if (made == TENON_OK)
         made = make(caller, streams, tn_local_count(group), &params, out);
     if (made != TENON_OK && transport.destroy != NULL)

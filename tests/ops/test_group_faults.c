@@ -324,3 +324,40 @@ TEST(failed_creation)
         test_net_destroy(net);
     }
 }
+
+/* A transport whose shrink gives wrong old ranks. */
+static tenon_status (*right_shrink)(void *state, tenon_transport *survivors, uint32_t *old_ranks);
+
+static tenon_status swap_ranks(void *state, tenon_transport *survivors, uint32_t *old_ranks)
+{
+    const tenon_status status = right_shrink(state, survivors, old_ranks);
+    const uint32_t first = old_ranks[0];
+    old_ranks[0] = old_ranks[1];
+    old_ranks[1] = first;
+    return status;
+}
+
+static tenon_status unknown_ranks(void *state, tenon_transport *survivors, uint32_t *old_ranks)
+{
+    const tenon_status status = right_shrink(state, survivors, old_ranks);
+    old_ranks[survivors->size - 1] = survivors->size;
+    return status;
+}
+
+TEST(wrong_old_ranks)
+{
+    tenon_status (*const wrong[])(void *, tenon_transport *, uint32_t *) = {swap_ranks,
+                                                                            unknown_ranks};
+    for (int i = 0; i < 2; i++) {
+        group_world w;
+        group_world_open(&w, 3, &group_work_base);
+        for (uint32_t p = 0; p < w.processes; p++) {
+            tenon_group *none = NULL;
+            right_shrink = w.groups[p]->transport.shrink;
+            w.groups[p]->transport.shrink = wrong[i];
+            assert_invalid(tenon_group_shrink(w.groups[p], &none), "old ranks");
+            assert_null(none);
+        }
+        group_world_close(&w);
+    }
+}
