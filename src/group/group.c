@@ -74,12 +74,15 @@ static void *work(void *data)
 {
     tenon_group *group = data;
     tn_patience patience = {0};
+    bool can_go_on = true;
     tn_process_register_thread();
     tn_mutex_lock(&group->lock);
-    while (!group->is_ending || group->unfinished > 0) {
-        const bool can_go_on = drive(group, &patience);
+    for (;;) {
         while (group->is_draining || (!can_go_on && group->added == NULL && !group->is_ending))
             tn_condition_wait(&group->changed, &group->lock);
+        if (group->is_ending && group->unfinished == 0)
+            break;
+        can_go_on = drive(group, &patience);
     }
     tn_mutex_unlock(&group->lock);
     return NULL;
