@@ -129,8 +129,8 @@ TENON_API uint32_t tenon_group_local_count(const tenon_group *group);
 
 /** Combines the members' tensors; every member receives the result: y[m] = x[0] ∘ x[1] ∘ … for each
  * m. Each member combines an equal share and sends it to the others, so 2 (n - 1) / n of the bytes
- * of a tensor move to and from each of n members. Of at most 32 KiB each member combines all, if
- * all members have the same device and driver.
+ * of a tensor move to and from each of n members. Of at most 32 KiB, or 1 MiB if two processes have
+ * one member each, each member combines all, if all members have the same device and driver.
  *  @param kind    a tenon_group_kind
  *  @param x       one tensor per local member, all of the same type and shape: f64, f32, f16, bf16,
  *                 i32 or i64; any strides

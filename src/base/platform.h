@@ -107,6 +107,9 @@ bool tn_thread_is_this(tn_thread thread);
 uint64_t tn_now(void);
 void tn_sleep(uint64_t nanoseconds);
 
+/* Lets another thread run that is ready, if there is one. */
+void tn_yield(void);
+
 /* Text. */
 
 /* Returns a copy that the caller frees; NULL if memory is short. */

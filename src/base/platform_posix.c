@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
@@ -145,6 +146,11 @@ void tn_sleep(uint64_t nanoseconds)
     nanosleep(&(struct timespec){.tv_sec = (time_t)(nanoseconds / second),
                                  .tv_nsec = (long)(nanoseconds % second)},
               NULL);
+}
+
+void tn_yield(void)
+{
+    sched_yield();
 }
 
 void tn_error_text(int error, char *text, size_t size)

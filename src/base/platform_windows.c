@@ -201,6 +201,11 @@ void tn_sleep(uint64_t nanoseconds)
     Sleep((DWORD)((nanoseconds + 999999) / 1000000));
 }
 
+void tn_yield(void)
+{
+    SwitchToThread();
+}
+
 void tn_error_text(int error, char *text, size_t size)
 {
     if (strerror_s(text, size, error) != 0)

@@ -319,6 +319,22 @@ tn_store_lock *tn_store_lock_try(tn_store *store, const char *key, bool *is_busy
     return NULL;
 }
 
+/* Time between two attempts to take a lock. */
+#define LOCK_PAUSE_NS UINT64_C(5000000)
+
+tn_store_lock *tn_store_lock_wait(tn_store *store, const char *key, uint64_t longest,
+                                  bool (*goes_on)(const void *user), const void *user)
+{
+    const uint64_t began = tn_now();
+    bool is_busy;
+    tn_store_lock *lock = tn_store_lock_try(store, key, &is_busy);
+    while (is_busy && tn_now() - began < longest && goes_on(user)) {
+        tn_sleep(LOCK_PAUSE_NS);
+        lock = tn_store_lock_try(store, key, &is_busy);
+    }
+    return lock;
+}
+
 void tn_store_lock_release(tn_store_lock *lock)
 {
     if (lock == NULL)

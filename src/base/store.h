@@ -75,6 +75,11 @@ typedef struct tn_store_lock tn_store_lock;
  * short. Keys may share a lock, so a thread must not take two. */
 tn_store_lock *tn_store_lock_try(tn_store *store, const char *key, bool *is_busy);
 
+/* The same, but waits at most `longest` nanoseconds for a lock that another one holds, and as long
+ * as `goes_on`, which is called between two attempts, returns true. */
+tn_store_lock *tn_store_lock_wait(tn_store *store, const char *key, uint64_t longest,
+                                  bool (*goes_on)(const void *user), const void *user);
+
 /* NULL is allowed. */
 void tn_store_lock_release(tn_store_lock *lock);
 

@@ -38,10 +38,8 @@ static void name_variant(const tn_choice *choice, variant *v)
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
-/* Longest time that a check waits for the same check in another process, and between two looks, in
- * nanoseconds. */
+/* Longest time that a check waits for the same check in another process, in nanoseconds. */
 #define LONGEST_WAIT UINT64_C(60000000000)
-#define PAUSE        UINT64_C(5000000)
 
 /* Maximum number of times that a variant is compiled by a driver that miscompiles at random. */
 #define MAX_TRIES 4
@@ -241,20 +239,18 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
         tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to reproduce: %s", v->repeat);
 }
 
+/* Returns true unless the process is ending. */
+static bool is_open(const void *caller)
+{
+    return tn_gate_check(caller) == TENON_OK;
+}
+
 /* Processes that start at the same time check each variant once: the others wait until the first
  * one has stored its verdict and its program. A process that ends releases the lock. Returns NULL
  * if the check must do without a lock. */
 static tn_store_lock *wait_for_lock(const tenon_context *context, const variant *v)
 {
-    tn_store *store = context->persistence.store;
-    const uint64_t began = tn_now();
-    bool is_busy;
-    tn_store_lock *lock = tn_store_lock_try(store, v->key, &is_busy);
-    while (is_busy && tn_now() - began < LONGEST_WAIT && tn_gate_check(v->name) == TENON_OK) {
-        tn_sleep(PAUSE);
-        lock = tn_store_lock_try(store, v->key, &is_busy);
-    }
-    return lock;
+    return tn_store_lock_wait(context->persistence.store, v->key, LONGEST_WAIT, is_open, v->name);
 }
 
 static tenon_status check_alone(tenon_context *context, tn_dispatch *dispatch, variant *v,

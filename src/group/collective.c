@@ -54,7 +54,7 @@ static tenon_status advance_ranges(tenon_group *group, tn_job *job, tn_progress 
             TN_TRY(tn_exchange_advance(group, job, slot, progress));
         *over = *over && slot->state == TN_EXCHANGE_IDLE;
     }
-    *over = *over && job->next_range.count == 0;
+    *over = *over && job->next_range.count == 0 && job->has_agreed;
     return TENON_OK;
 }
 
@@ -86,15 +86,14 @@ tenon_status tn_collective_advance(tenon_group *group, tn_job *job, tn_progress 
             return TENON_OK;
         job->state = TN_JOB_AGREES;
     }
+    if (!job->has_agreed)
+        TN_TRY(tn_agree(group, job, progress, &job->has_agreed));
+    if (job->state == TN_JOB_AGREES && job->call.collective.kind == TN_BARRIER && job->has_agreed)
+        job->state = TN_JOB_ENDED;
     if (job->state == TN_JOB_AGREES) {
-        TN_TRY(tn_agree(group, job, progress, &over));
-        if (!over)
+        if (job->own.status != TENON_OK || job->call.collective.kind == TN_BARRIER)
             return TENON_OK;
-        if (job->call.collective.kind == TN_BARRIER) {
-            job->state = TN_JOB_ENDED;
-            return TENON_OK;
-        }
-        TN_TRY(start_copies(group, job, true));
+        TN_TRY(start_copies(group, job, true)); /* while the headers are on their way */
     }
     if (job->state == TN_JOB_GATHERS) {
         TN_TRY(tn_job_test_events(job, job->marks, job->members, progress, &over));
@@ -108,8 +107,12 @@ tenon_status tn_collective_advance(tenon_group *group, tn_job *job, tn_progress 
             return TENON_OK;
         TN_TRY(start_copies(group, job, false));
     }
-    TN_TRY(tn_job_test_events(job, job->marks, job->members, progress, &over));
-    return over ? finish(group, job) : TENON_OK;
+    if (job->state == TN_JOB_SCATTERS) {
+        TN_TRY(tn_job_test_events(job, job->marks, job->members, progress, &over));
+        if (over)
+            return finish(group, job);
+    }
+    return TENON_OK;
 }
 
 uint32_t tn_collective_pending(const tenon_group *group, const tn_job *job)
@@ -119,7 +122,7 @@ uint32_t tn_collective_pending(const tenon_group *group, const tn_job *job)
             return group->places.starts[tn_peer_of(group, job, i)];
     for (int i = 0; i < TN_GROUP_SLOTS; i++) {
         const uint32_t process = tn_exchange_pending(&job->slots[i]);
-        if (process != TN_ALL_MEMBERS)
+        if (process != TN_NO_PROCESS)
             return group->places.starts[process];
     }
     return TN_ALL_MEMBERS;

@@ -214,6 +214,17 @@ static tenon_status check_divisible(const checked_call *c, const tenon_tensor *x
  * addition take about as long as a message between two hosts. */
 #define SMALL_BYTES 32768
 
+/* The same between two members in two processes, which move no bytes in addition, but combine
+ * twice as many elements. */
+#define SMALL_BYTES_OF_TWO (1 << 20)
+
+static bool is_small(const tenon_group *group, int64_t length, tenon_dtype dtype)
+{
+    const bool are_two = group->places.processes == 2 && tn_member_count(&group->places) == 2;
+    return group->is_uniform && length <= (are_two ? SMALL_BYTES_OF_TWO : SMALL_BYTES) /
+                                              (int64_t)tenon_dtype_size(dtype);
+}
+
 static tenon_status all_reduce(const char *caller, tenon_group *group, tenon_group_kind kind,
                                uint32_t count, const tenon_tensor *x, const tenon_tensor *y,
                                cl_event *events)
@@ -237,8 +248,7 @@ static tenon_status all_reduce(const char *caller, tenon_group *group, tenon_gro
                            (unsigned)i, (long long)(INT64_MAX / 8));
         length += elements;
     }
-    c.call.collective.is_small =
-        group->is_uniform && length <= SMALL_BYTES / (int64_t)tenon_dtype_size(x->dtype);
+    c.call.collective.is_small = is_small(group, length, x->dtype);
     return finish(&c, length, events);
 }
 

@@ -22,32 +22,6 @@ static size_t element_size(const tn_job *job)
                                                                    : job->y[0].dtype);
 }
 
-static tn_parcel *find(tn_parcel *parcels, uint32_t count, const tn_parcel *wanted)
-{
-    for (uint32_t i = count; i-- > 0;)
-        if (parcels[i].from == wanted->from && parcels[i].message.peer == wanted->message.peer &&
-            parcels[i].from_output == wanted->from_output && parcels[i].start == wanted->start &&
-            parcels[i].count == wanted->count)
-            return &parcels[i];
-    return NULL;
-}
-
-/* Adds a parcel unless the same range of the same member already goes to that process. */
-static tenon_status add_parcel(tn_parcel **parcels, uint32_t *count, const tn_parcel *parcel)
-{
-    if (find(*parcels, *count, parcel) != NULL)
-        return TENON_OK;
-    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
-        const size_t room = *count > 0 ? 2 * (size_t)*count : 1;
-        tn_parcel *grown = realloc(*parcels, room * sizeof *grown);
-        if (grown == NULL)
-            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a list of messages");
-        *parcels = grown;
-    }
-    (*parcels)[(*count)++] = *parcel;
-    return TENON_OK;
-}
-
 static uint32_t first_source(const tn_group_step *step)
 {
     return step->from == TN_ALL_MEMBERS ? 0 : step->from;
@@ -72,9 +46,9 @@ static tenon_status list_step(const tenon_group *group, const tn_job *job, tn_ex
                             .count = step->count};
         parcel.message.peer = tn_process_of(places, to_here ? from : step->to);
         if (to_here && !tn_is_local(places, from))
-            TN_TRY(add_parcel(&e->in, &e->in_count, &parcel));
+            TN_TRY(tn_parcels_add(&e->in, &parcel));
         if (!to_here && tn_is_local(places, from))
-            TN_TRY(add_parcel(&e->out, &e->out_count, &parcel));
+            TN_TRY(tn_parcels_add(&e->out, &parcel));
     }
     return TENON_OK;
 }
@@ -95,8 +69,9 @@ static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_e
  * All members can read it. */
 static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    for (uint32_t i = 0; i < e->in_count; i++) {
-        tn_parcel *in = &e->in[i];
+    e->receives = true;
+    for (uint32_t i = 0; i < e->in.count; i++) {
+        tn_parcel *in = &e->in.at[i];
         const uint64_t bytes = (uint64_t)in->count * element_size(job);
         TN_TRY(tn_staging_take(&group->staging, &group->members[0], bytes, &in->staging));
         TN_TRY(tn_message_receive(&group->transport, &group->places, in->message.peer,
@@ -110,8 +85,8 @@ static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange 
 static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     uint64_t members = 0;
-    for (uint32_t i = 0; i < e->out_count; i++) {
-        tn_parcel *out = &e->out[i];
+    for (uint32_t i = 0; i < e->out.count; i++) {
+        tn_parcel *out = &e->out.at[i];
         const uint32_t m = out->from - tn_first_rank(&group->places);
         const tenon_tensor part = tn_array_part(
             array_of(job, &group->places, out->from, out->from_output), out->start, out->count);
@@ -127,8 +102,8 @@ static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e
 
 static tenon_status start_sends(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    for (uint32_t i = 0; i < e->out_count; i++) {
-        tn_parcel *out = &e->out[i];
+    for (uint32_t i = 0; i < e->out.count; i++) {
+        tn_parcel *out = &e->out.at[i];
         TN_TRY(tn_message_send(&group->transport, &group->places, out->message.peer,
                                tn_data_tag(e->number, e->phase), out->staging->pointer,
                                (uint64_t)out->count * element_size(job), &out->message));
@@ -136,15 +111,10 @@ static tenon_status start_sends(tenon_group *group, tn_job *job, tn_exchange *e)
     return TENON_OK;
 }
 
-static tenon_status test_parcels(tenon_group *group, tn_parcel *parcels, uint32_t count,
+static tenon_status test_parcels(tenon_group *group, const tn_parcels *parcels,
                                  tn_progress *progress, bool *over)
 {
-    *over = true;
-    for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(tn_message_test(&group->transport, &group->places, &parcels[i].message,
-                               &progress->moved));
-        *over = *over && !parcels[i].message.is_pending;
-    }
+    TN_TRY(tn_parcels_test(parcels, &group->transport, &group->places, &progress->moved, over));
     progress->waits_for_messages = progress->waits_for_messages || !*over;
     return TENON_OK;
 }
@@ -161,7 +131,7 @@ static tenon_status open_source(tenon_group *group, tn_job *job, tn_exchange *e,
                             .start = step->from_start,
                             .count = step->count};
         wanted.message.peer = tn_process_of(places, from);
-        const tn_parcel *in = find(e->in, e->in_count, &wanted);
+        const tn_parcel *in = tn_parcels_find(&e->in, &wanted);
         const tenon_tensor *y = array_of(job, places, step->to, true);
         return tn_source_wrap(&e->sources[e->source_count++], in->staging->pointer, y->dtype,
                               step->count, user, view);
@@ -228,22 +198,13 @@ static tenon_status close_sources(tn_exchange *e)
     return status;
 }
 
-/* Gives back memory whose messages have ended; that of others stays allocated forever. */
-static void free_parcels(tenon_group *group, tn_parcel **parcels, uint32_t *count)
-{
-    for (uint32_t i = 0; i < *count; i++)
-        if (tn_message_cancel(&group->transport, &(*parcels)[i].message))
-            tn_staging_give_back(&group->staging, (*parcels)[i].staging);
-    free(*parcels);
-    *parcels = NULL;
-    *count = 0;
-}
-
 static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     e->state = TN_EXCHANGE_COPIES;
+    e->receives = false;
     TN_TRY(list_phase(group, job, e));
-    TN_TRY(start_receives(group, job, e));
+    if (job->has_agreed)
+        TN_TRY(start_receives(group, job, e));
     return start_copies(group, job, e);
 }
 
@@ -258,8 +219,8 @@ tenon_status tn_exchange_begin(tenon_group *group, tn_job *job, tn_exchange *e, 
 
 static tenon_status end_phase(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    free_parcels(group, &e->out, &e->out_count);
-    free_parcels(group, &e->in, &e->in_count);
+    tn_parcels_clear(&e->out, &group->transport, &group->staging);
+    tn_parcels_clear(&e->in, &group->transport, &group->staging);
     e->state = TN_EXCHANGE_IDLE;
     if (++e->phase < TN_GROUP_PHASES && tn_group_step_count(&job->call.collective, e->phase) > 0)
         return begin_phase(group, job, e);
@@ -272,13 +233,15 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
     bool over = true;
     if (e->state == TN_EXCHANGE_COPIES) {
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
-        if (!over)
+        if (!over || !job->has_agreed)
             return TENON_OK;
+        if (!e->receives)
+            TN_TRY(start_receives(group, job, e));
         TN_TRY(start_sends(group, job, e));
         e->state = TN_EXCHANGE_SENDS;
     }
     if (e->state == TN_EXCHANGE_SENDS) {
-        TN_TRY(test_parcels(group, e->in, e->in_count, progress, &over));
+        TN_TRY(test_parcels(group, &e->in, progress, &over));
         if (!over)
             return TENON_OK;
         TN_TRY(start_steps(group, job, e));
@@ -293,7 +256,7 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         e->state = TN_EXCHANGE_ENDS;
     }
     if (e->state == TN_EXCHANGE_ENDS) {
-        TN_TRY(test_parcels(group, e->out, e->out_count, progress, &over));
+        TN_TRY(test_parcels(group, &e->out, progress, &over));
         if (over) {
             progress->moved = true;
             return end_phase(group, job, e);
@@ -309,18 +272,13 @@ void tn_exchange_abandon(tenon_group *group, tn_job *job, tn_exchange *e)
         e->marks[m] = NULL;
     }
     close_sources(e);
-    free_parcels(group, &e->out, &e->out_count);
-    free_parcels(group, &e->in, &e->in_count);
+    tn_parcels_clear(&e->out, &group->transport, &group->staging);
+    tn_parcels_clear(&e->in, &group->transport, &group->staging);
     e->state = TN_EXCHANGE_IDLE;
 }
 
 uint32_t tn_exchange_pending(const tn_exchange *e)
 {
-    for (uint32_t i = 0; i < e->in_count; i++)
-        if (e->in[i].message.is_pending)
-            return e->in[i].message.peer;
-    for (uint32_t i = 0; i < e->out_count; i++)
-        if (e->out[i].message.is_pending)
-            return e->out[i].message.peer;
-    return TN_ALL_MEMBERS;
+    const uint32_t sender = tn_parcels_pending(&e->in);
+    return sender != TN_NO_PROCESS ? sender : tn_parcels_pending(&e->out);
 }

@@ -2,19 +2,9 @@
 #ifndef TN_GROUP_EXCHANGE_H
 #define TN_GROUP_EXCHANGE_H
 
-#include "group/message.h"
+#include "group/parcels.h"
 #include "group/source.h"
-#include "group/staging.h"
 #include "group/steps.h"
-
-/* A range of a member's tensor that one process sends to another. */
-typedef struct tn_parcel {
-    uint32_t from; /* member */
-    bool from_output;
-    int64_t start, count;
-    tn_staging *staging;
-    tn_message message;
-} tn_parcel;
 
 typedef enum tn_exchange_state {
     TN_EXCHANGE_IDLE,
@@ -29,8 +19,8 @@ typedef struct tn_exchange {
     tn_range range;
     uint64_t number;
     uint32_t phase;
-    tn_parcel *out, *in;
-    uint32_t out_count, in_count;
+    tn_parcels out, in;
+    bool receives; /* all receives have been started */
     tn_source *sources;
     size_t source_count;
     cl_event *marks; /* one per local member */
@@ -51,7 +41,7 @@ tenon_status tn_exchange_advance(struct tenon_group *group, struct tn_job *job,
 /* Ends it after a failure. The members' own streams are idle. */
 void tn_exchange_abandon(struct tenon_group *group, struct tn_job *job, tn_exchange *exchange);
 
-/* Returns the process of a message that has not ended, or TN_ALL_MEMBERS. */
+/* Returns the process of a message that has not ended, or TN_NO_PROCESS. */
 uint32_t tn_exchange_pending(const tn_exchange *exchange);
 
 #endif

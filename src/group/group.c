@@ -56,18 +56,33 @@ tenon_status tn_group_check(const char *caller, tenon_group *group)
     return take_failure(caller, group);
 }
 
+/* Makes one attempt, in the only thread that does. The caller holds the lock. Returns false if
+ * nothing can progress without another call. */
+static bool drive(tenon_group *group, tn_patience *patience)
+{
+    group->is_driven = true;
+    tn_mutex_unlock(&group->lock);
+    const bool can_go_on = tn_progress_wait(group, patience);
+    tn_mutex_lock(&group->lock);
+    group->is_driven = false;
+    if (group->is_draining)
+        tn_condition_broadcast(&group->changed);
+    return can_go_on;
+}
+
 static void *work(void *data)
 {
     tenon_group *group = data;
-    unsigned rounds = 0;
+    tn_patience patience = {0};
+    bool can_go_on = true;
     tn_process_register_thread();
     tn_mutex_lock(&group->lock);
-    while (!group->is_ending || group->unfinished > 0) {
-        tn_mutex_unlock(&group->lock);
-        const bool can_go_on = tn_progress_wait(group, &rounds);
-        tn_mutex_lock(&group->lock);
-        while (!can_go_on && group->added == NULL && !group->is_ending)
+    for (;;) {
+        while (group->is_draining || (!can_go_on && group->added == NULL && !group->is_ending))
             tn_condition_wait(&group->changed, &group->lock);
+        if (group->is_ending && group->unfinished == 0)
+            break;
+        can_go_on = drive(group, &patience);
     }
     tn_mutex_unlock(&group->lock);
     return NULL;
@@ -80,23 +95,20 @@ static tenon_status start_thread(const char *caller, tenon_group *group)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a thread", caller);
 }
 
-/* Waits until all jobs have ended. No call is made meanwhile. */
+/* Waits until all jobs have ended. No call is made meanwhile. This thread takes over from that of
+ * the group, so that a result need not pass from one to the other. */
 static void drain(tenon_group *group, bool ends)
 {
-    unsigned rounds = 0;
+    tn_patience patience = {0};
     tn_mutex_lock(&group->lock);
     group->is_draining = true;
+    while (group->is_driven)
+        tn_condition_wait(&group->changed, &group->lock);
+    while (group->unfinished > 0)
+        drive(group, &patience);
+    group->is_draining = false;
     group->is_ending = ends;
     tn_condition_broadcast(&group->changed);
-    while (group->unfinished > 0)
-        if (group->has_thread) {
-            tn_condition_wait(&group->changed, &group->lock);
-        } else {
-            tn_mutex_unlock(&group->lock);
-            tn_progress_wait(group, &rounds);
-            tn_mutex_lock(&group->lock);
-        }
-    group->is_draining = false;
     tn_mutex_unlock(&group->lock);
 }
 
@@ -207,9 +219,26 @@ static void leave(tenon_group *group)
     drain(group, false);
 }
 
+/* Fails if a transport that has shrunk names other processes than survivors in their old order. */
+static tenon_status check_old_ranks(const char *caller, const tenon_group *group,
+                                    const tenon_transport *transport, const uint32_t *old_ranks)
+{
+    const tn_places *places = &group->places;
+    bool is_right = old_ranks[transport->rank] == places->process;
+    for (uint32_t p = 0; p < transport->size; p++)
+        is_right = is_right && old_ranks[p] < places->processes &&
+                   (p == 0 || old_ranks[p - 1] < old_ranks[p]);
+    if (is_right)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: transport: shrink gave old ranks that do not increase or are not those of "
+                   "this and other processes",
+                   caller);
+}
+
 static tenon_status shrink(const char *caller, tenon_group *group, tenon_group **out)
 {
-    uint32_t old_ranks[TENON_TRANSPORT_MAX_PROCESSES];
+    uint32_t old_ranks[TENON_TRANSPORT_MAX_PROCESSES] = {0};
     tenon_stream *streams[TENON_GROUP_MAX_MEMBERS];
     tenon_transport transport = TENON_TRANSPORT_INIT;
     const tenon_status status =
@@ -224,6 +253,8 @@ static tenon_status shrink(const char *caller, tenon_group *group, tenon_group *
     params.deadline_s = group->deadline_s;
     params.chunk_bytes = group->chunk_bytes;
     tenon_status made = tn_group_check_params(caller, &params);
+    if (made == TENON_OK)
+        made = check_old_ranks(caller, group, &transport, old_ranks);
     if (made == TENON_OK)
         made = make(caller, streams, tn_local_count(group), &params, out);
     if (made != TENON_OK && transport.destroy != NULL)

@@ -21,7 +21,7 @@ struct tenon_group {
     bool is_uniform; /* all members have the same device and driver: equal arithmetic */
     bool has_thread; /* otherwise the callers make progress */
 
-    /* Used only by the thread that makes progress. */
+    /* Used only by the thread that makes progress: the group's, or the caller's while it waits. */
     tn_job *active;
     tn_staging_pool staging;
     tn_failure_notice *told, *heard; /* `heard` and the messages: one per process */
@@ -34,6 +34,7 @@ struct tenon_group {
     tn_job *added, **last_added;
     uint32_t unfinished; /* jobs */
     uint64_t calls;      /* collectives so far; used by the callers only */
+    bool is_driven;      /* a thread makes progress: the group's, or one that waits */
     bool is_ending, is_draining, is_left;
     uint32_t opened;      /* members with a context */
     tenon_status failure; /* of a job that failed after its call had returned */

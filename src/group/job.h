@@ -20,7 +20,7 @@ typedef struct tn_group_call {
 typedef enum tn_job_state {
     TN_JOB_WAITS,    /* for the earlier work of its members */
     TN_JOB_STAGES,   /* a send: copies its tensor to the host */
-    TN_JOB_AGREES,   /* exchanges headers */
+    TN_JOB_AGREES,   /* exchanges headers; a collective does so in the next states, too */
     TN_JOB_GATHERS,  /* copies inputs with other strides to arrays */
     TN_JOB_MOVES,    /* moves and combines the data */
     TN_JOB_SCATTERS, /* copies arrays to outputs with other strides */
@@ -42,10 +42,11 @@ typedef struct tn_job {
     bool is_common;          /* it failed, and all its processes know why */
     bool is_parked;          /* a send within this process that no receive has taken */
     bool has_begun;          /* its headers have been sent */
-    bool is_blocked;         /* an earlier job must end first */
-    cl_event *ready;         /* one per member: its earlier work is done */
-    cl_event *done;          /* one per member: a user event, for which its later work waits */
-    cl_event *marks;         /* one per member: its work in its own stream; NULL: none */
+    bool has_agreed; /* all processes make this call: data may be sent and outputs written */
+    bool is_blocked; /* an earlier job must end first */
+    cl_event *ready; /* one per member: its earlier work is done */
+    cl_event *done;  /* one per member: a user event, for which its later work waits */
+    cl_event *marks; /* one per member: its work in its own stream; NULL: none */
 
     /* The headers of this and of the other processes. */
     tn_header own;

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Attempts without a pause, then pauses: messages within a host take microseconds, others much
- * longer, and the processor is needed for kernels. Calls of this process take the longest. */
-#define BUSY_ROUNDS      64
+/* At first a wait only yields the processor, which kernels and other processes may need: messages
+ * within a host take microseconds, and to sleep takes longer. Then it pauses, for a share of the
+ * time that it has lasted. Calls of this process take the longest, and a broken group only waits
+ * for processes to take its notice. */
+#define BUSY_NS          UINT64_C(500000)
 #define PAUSE_NS         UINT64_C(20000)
+#define PAUSE_SHARE      16
 #define LONGEST_PAUSE_NS UINT64_C(200000)
 #define LONGEST_IDLE_NS  UINT64_C(5000000)
 
@@ -264,12 +267,15 @@ void tn_progress_make(tenon_group *group)
     while (progress.moved);
 }
 
-static void pause(const tn_progress *progress, unsigned *rounds)
+static void pause(uint64_t longest, tn_patience *patience)
 {
-    const uint64_t longest = progress->waits_for_messages ? LONGEST_PAUSE_NS : LONGEST_IDLE_NS,
-                   wanted = *rounds < BUSY_ROUNDS ? 0 : (*rounds - BUSY_ROUNDS + 1) * PAUSE_NS / 16;
-    ++*rounds;
-    if (wanted > 0)
+    const uint64_t now = tn_now();
+    if (patience->since == 0)
+        patience->since = now;
+    const uint64_t waited = now - patience->since, wanted = waited / PAUSE_SHARE;
+    if (waited < BUSY_NS)
+        tn_yield();
+    else
         tn_sleep(wanted < PAUSE_NS ? PAUSE_NS : wanted < longest ? wanted : longest);
 }
 
@@ -283,13 +289,13 @@ static void wait_for(cl_event event)
     tn_message_restore(&kept);
 }
 
-bool tn_progress_wait(tenon_group *group, unsigned *rounds)
+bool tn_progress_wait(tenon_group *group, tn_patience *patience)
 {
     tn_progress progress;
     attempt(group, &progress);
     const bool waits_here = !progress.moved && !progress.waits_for_messages;
     if (progress.moved)
-        *rounds = 0;
+        patience->since = 0;
     else if (waits_here && progress.waits_for_calls && progress.event == NULL && group->drains)
         fail_unmatched(group);
     else if (waits_here && progress.event != NULL && !progress.waits_for_calls &&
@@ -298,7 +304,8 @@ bool tn_progress_wait(tenon_group *group, unsigned *rounds)
     else if (waits_here && progress.event == NULL && !progress.waits_for_calls)
         return false;
     else
-        pause(&progress, rounds);
+        pause(progress.waits_for_messages && !group->is_broken ? LONGEST_PAUSE_NS : LONGEST_IDLE_NS,
+              patience);
     return true;
 }
 

@@ -14,9 +14,14 @@ bool tn_progress_stop_listening(tenon_group *group);
  * threads. */
 void tn_progress_make(tenon_group *group);
 
-/* Makes one attempt, and if it was in vain, pauses or waits for a command. `rounds` counts attempts
- * in vain and begins at 0. Returns false if nothing can progress without another call. */
-bool tn_progress_wait(tenon_group *group, unsigned *rounds);
+/* How long a thread has waited. Zero at first. */
+typedef struct tn_patience {
+    uint64_t since; /* time of the first attempt in vain since something has ended; 0: none */
+} tn_patience;
+
+/* Makes one attempt, and if it was in vain, pauses or waits for a command. Returns false if nothing
+ * can progress without another call. */
+bool tn_progress_wait(tenon_group *group, tn_patience *patience);
 
 /* Ends all jobs with a failure, which is kept for all later calls, and tells the other processes.
  */

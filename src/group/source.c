@@ -1,12 +1,9 @@
 #include "group/source.h"
 
 #include "base/status.h"
+#include "group/staging.h"
 
 #include <string.h>
-
-/* Host memory is used by a device directly only if its address is a multiple of this: kernels may
- * load vectors. */
-#define WRAP_ALIGNMENT 128
 
 bool tn_source_is_shared(const tn_group_member *a, const tn_group_member *b)
 {
@@ -17,7 +14,7 @@ tenon_status tn_source_wrap(tn_source *s, void *pointer, tenon_dtype dtype, int6
                             const tn_group_member *user, tenon_tensor *view)
 {
     const uint64_t bytes = (uint64_t)count * tenon_dtype_size(dtype);
-    if (user->is_unified && (uintptr_t)pointer % WRAP_ALIGNMENT == 0) {
+    if (user->is_unified && (uintptr_t)pointer % TN_STAGING_ALIGNMENT == 0) {
         s->made = tenon_tensor_view(dtype, 1, &count);
         TN_TRY(tenon_memory_wrap(user->context, pointer, bytes, &s->made.memory));
     } else {

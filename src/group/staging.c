@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-/* Kernels read the memory directly, in vectors of up to 16 elements of 8 bytes. */
-#define ALIGNMENT 128
-
 /* Returns true if the memory serves: of the right kind, and less than half of it unused. */
 static bool serves(const tn_staging *staging, const tn_group_member *member, uint64_t bytes)
 {
@@ -30,12 +27,12 @@ static tenon_status allocate(tn_staging *staging, const tn_group_member *member)
         staging->pointer = tenon_pinned_pointer(staging->pinned);
         return TENON_OK;
     }
-    staging->block = malloc((size_t)staging->bytes + ALIGNMENT);
+    staging->block = malloc((size_t)staging->bytes + TN_STAGING_ALIGNMENT);
     if (staging->block == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message of %llu bytes",
                        (unsigned long long)staging->bytes);
-    const size_t beyond = (size_t)((uintptr_t)staging->block % ALIGNMENT);
-    staging->pointer = (char *)staging->block + ALIGNMENT - beyond;
+    const size_t beyond = (size_t)((uintptr_t)staging->block % TN_STAGING_ALIGNMENT);
+    staging->pointer = (char *)staging->block + TN_STAGING_ALIGNMENT - beyond;
     return TENON_OK;
 }
 

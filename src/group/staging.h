@@ -4,11 +4,15 @@
 
 #include "group/member.h"
 
+/* The alignment of host memory that a device uses directly: kernels load vectors of up to 16
+ * elements of 8 bytes. */
+#define TN_STAGING_ALIGNMENT 128
+
 /* Host memory for a message. Pinned if the device that copies to or from it has memory of its own.
  */
 typedef struct tn_staging {
     struct tn_staging *next; /* in the pool */
-    void *pointer;           /* aligned for vectors of every type */
+    void *pointer;           /* a multiple of TN_STAGING_ALIGNMENT, unless pinned */
     uint64_t bytes;
     void *block;            /* allocated; NULL: pinned */
     tenon_pinned *pinned;   /* in the context */

@@ -1,129 +1,8 @@
 #include "group_case.h"
 
 #include "base/dtype.h"
-#include "base/platform.h"
 
 #include <math.h>
-
-static tenon_context *context_of(const char *selector)
-{
-    tenon_context *context = NULL;
-    tenon_context_params params = tenon_context_params(.device = selector);
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
-}
-
-static void open_contexts(group_world *w, bool is_plain)
-{
-    tenon_device_info info = TENON_DEVICE_INFO_INIT, part = TENON_DEVICE_INFO_INIT;
-    char selector[64];
-    assert_ok(tenon_context_device(test_context, &info));
-    tenon_context_retain(test_context);
-    w->contexts[w->context_count++] = test_context;
-    if (is_plain)
-        return;
-    w->contexts[w->context_count++] = context_of(info.selector);
-    tenon_context_retain(test_context);
-    w->contexts[w->context_count++] = test_context;
-    snprintf(selector, sizeof selector, "%s/%d", info.selector, info.compute_units > 1 ? 2 : 1);
-    if (tenon_device_select(selector, &part) == TENON_OK)
-        w->contexts[w->context_count++] = context_of(selector);
-}
-
-/* Creates the group of a process. */
-static tenon_status create(group_world *w, uint32_t process, void *data)
-{
-    const group_division *division = data;
-    tenon_transport transport;
-    tenon_group_params params = TENON_GROUP_PARAMS_INIT;
-    if (w->net != NULL) {
-        test_net_transport(w->net, process, division->has_threads ? TENON_TRANSPORT_THREADS : 0,
-                           &transport);
-        params.transport = &transport;
-        params.chunk_bytes = division->chunk_bytes;
-    }
-    if (division != NULL && division->deadline_s > 0)
-        params.deadline_s = division->deadline_s;
-    if (division != NULL && division->first_deadline_s > 0 && process == 0)
-        params.deadline_s = division->first_deadline_s;
-    return tenon_group_create(&w->streams[w->first[process]],
-                              w->first[process + 1] - w->first[process], &params,
-                              &w->groups[process]);
-}
-
-void group_world_open(group_world *w, uint32_t count, const group_division *division)
-{
-    group_division room = division != NULL ? *division : (group_division){0};
-    group_result results[GROUP_MOST];
-    memset(w, 0, sizeof *w);
-    open_contexts(w, room.is_plain);
-    w->count = count;
-    w->processes = room.processes > 1 ? room.processes : 1;
-    for (uint32_t p = 0; p <= w->processes; p++) /* unequal parts */
-        w->first[p] = (p * count + w->processes / 2) / w->processes;
-    for (uint32_t m = 0; m < count; m++)
-        assert_ok(tenon_stream_create(w->contexts[m % w->context_count], NULL, &w->streams[m]));
-    if (w->processes > 1)
-        w->net = test_net_create(w->processes, &room.faults);
-    group_in_processes(w, create, &room, results);
-    w->polls = room.polls;
-    for (uint32_t p = 0; p < w->processes; p++) {
-        if (results[p].status != TENON_OK)
-            fail_msg("process %u: %s", (unsigned)p, results[p].message);
-        assert_int_equal(tenon_group_size(w->groups[p]), count);
-        assert_int_equal(tenon_group_first_rank(w->groups[p]), w->first[p]);
-        assert_int_equal(tenon_group_local_count(w->groups[p]), w->first[p + 1] - w->first[p]);
-    }
-}
-
-void group_world_close(group_world *w)
-{
-    for (uint32_t p = 0; p < w->processes; p++)
-        tenon_group_destroy(w->groups[p]);
-    for (uint32_t m = 0; m < w->count; m++)
-        tenon_stream_destroy(w->streams[m]);
-    for (uint32_t i = 0; i < w->context_count; i++)
-        tenon_context_release(w->contexts[i]);
-    if (w->net != NULL)
-        assert_int_equal(test_net_errors(w->net), 0);
-    test_net_destroy(w->net);
-}
-
-/* A process: a thread. */
-typedef struct actor {
-    group_world *w;
-    uint32_t process;
-    group_part part;
-    void *data;
-    group_result *result;
-    tn_thread thread;
-} actor;
-
-static void *act(void *data)
-{
-    actor *a = data;
-    const uint64_t began = tn_now();
-    a->result->status = a->part(a->w, a->process, a->data);
-    a->result->seconds = (double)(tn_now() - began) * 1e-9;
-    snprintf(a->result->message, sizeof a->result->message, "%s",
-             a->result->status != TENON_OK ? tenon_last_error() : "");
-    return NULL;
-}
-
-void group_in_processes(group_world *w, group_part part, void *data, group_result *results)
-{
-    actor first = {.w = w, .part = part, .data = data, .result = results};
-    actor others[GROUP_MOST] = {first};
-    for (uint32_t p = 1; p < w->processes; p++) {
-        others[p] = first;
-        others[p].process = p;
-        others[p].result = &results[p];
-        assert_true(tn_thread_create(&others[p].thread, act, &others[p]));
-    }
-    act(&first); /* in this thread */
-    for (uint32_t p = 1; p < w->processes; p++)
-        tn_thread_join(others[p].thread);
-}
 
 /* The whole memory of a tensor as bytes. */
 static tenon_tensor bytes_of(const group_tensors *t, uint32_t m)
@@ -131,6 +10,7 @@ static tenon_tensor bytes_of(const group_tensors *t, uint32_t m)
     const int64_t bytes = (int64_t)t->image[m].bytes;
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_U8, 1, &bytes);
     view.memory = t->view[m].memory;
+    view.offset = t->base[m];
     return view;
 }
 
@@ -161,6 +41,8 @@ void group_make(const group_world *w, group_tensors *t, tenon_dtype dtype, uint3
     int64_t stride[TENON_MAX_RANK];
     test_strides(layout, layout == TEST_STRIDED, rank, shape, stride);
     t->count = w->count;
+    t->is_guest = false;
+    memset(t->base, 0, sizeof t->base);
     for (uint32_t m = 0; m < w->count; m++) {
         test_tensor_create(&t->image[m], dtype, rank, shape, stride, m % 3);
         if (random != NULL)
@@ -176,7 +58,8 @@ void group_destroy(group_tensors *t)
 {
     for (uint32_t m = 0; m < t->count; m++) {
         test_tensor_destroy(&t->image[m]);
-        tenon_memory_destroy(&t->view[m].memory);
+        if (!t->is_guest)
+            tenon_memory_destroy(&t->view[m].memory);
     }
 }
 
@@ -293,7 +176,8 @@ group_problem group_random_problem(test_random *random, uint32_t members, bool d
     p.root = (uint32_t)test_between(random, 0, members - 1);
     p.shape[0] = test_between(random, 1, 3) * (divides ? members : 1);
     p.shape[1] = sizes[test_between(random, 0, 9)];
-    p.in_place = test_one_in(random, 3);
+    p.places =
+        (group_places)(test_one_in(random, 2) ? 0 : test_between(random, 1, GROUP_PLACES - 1));
     p.x_layout = (test_layout)(test_one_in(random, 2) ? 0 : test_between(random, 0, 4));
     p.y_layout = (test_layout)(test_one_in(random, 2) ? 0 : test_between(random, 0, 4));
     return p;
@@ -451,29 +335,64 @@ static void expect(group_collective call, const group_problem *p, const group_te
         }
 }
 
-static void run_and_compare(group_world *w, call_round *r, const group_tensors *x,
-                            const group_tensors *y, int ulps)
+/* Moves the inputs and outputs of each member to one memory. */
+static void join(const group_world *w, group_tensors *x, group_tensors *y)
 {
-    for (int i = 0; i < 2; i++) {
-        if (r->p->in_place)
-            group_upload(w, x);
-        run(w, r);
-        if (r->p->in_place) { /* the results are in the memory of x */
-            group_tensors found = *y;
-            memcpy(found.view, x->view, sizeof found.view);
-            group_assert_image(w, &found, ulps);
-        } else {
-            group_assert_image(w, y, ulps);
-            group_assert_image(w, x, 0);
-        }
+    y->is_guest = true;
+    for (uint32_t m = 0; m < w->count; m++) {
+        tenon_memory_destroy(&x->view[m].memory);
+        tenon_memory_destroy(&y->view[m].memory);
+        y->base[m] = (x->image[m].bytes + 15) / 16 * 16;
+        y->view[m].offset += y->base[m];
+        assert_ok(tenon_memory_create(tenon_stream_context(w->streams[m]),
+                                      y->base[m] + y->image[m].bytes, &x->view[m].memory));
+        y->view[m].memory = x->view[m].memory;
     }
+    group_upload(w, x);
+    group_upload(w, y);
+}
+
+/* Returns true if the member's input may be in its output. */
+static bool may_be_in_place(group_collective call, const group_problem *p, uint32_t m)
+{
+    return call == group_all_reduce || call == group_all_gather ||
+           ((call == group_reduce || call == group_broadcast) && m == p->root);
+}
+
+/* Writes the input of a member to the part of its output in which it begins. */
+static void write_inside(const group_tensors *x, group_tensors *y, uint32_t m, bool is_part)
+{
+    const int64_t count = tenon_tensor_elements(&x->image[m].view), first = is_part ? m * count : 0;
+    for (int64_t i = 0; i < count; i++)
+        expect_copy(&x->image[m], i, &y->image[m], first + i);
+}
+
+typedef struct placed {
+    group_tensors x, y;
+    tenon_tensor inputs[GROUP_MOST]; /* in x, or in y */
+} placed;
+
+/* Places the inputs, and uploads outputs that contain an input. */
+static void place(const group_world *w, group_collective call, const group_problem *p, placed *t)
+{
+    for (uint32_t m = 0; m < w->count; m++) {
+        const int64_t rows = p->shape[0];
+        t->inputs[m] = t->x.view[m];
+        if (p->places != GROUP_IN_PLACE || !may_be_in_place(call, p, m))
+            continue;
+        t->inputs[m] = t->y.view[m];
+        if (call == group_all_gather)
+            t->inputs[m] = tenon_tensor_slice(t->y.view[m], 0, m * rows, rows);
+        write_inside(&t->x, &t->y, m, call == group_all_gather);
+    }
+    group_upload(w, &t->y);
 }
 
 void group_check(group_world *w, group_collective call, group_problem p, test_random *random)
 {
     const bool combines =
         call == group_all_reduce || call == group_reduce_scatter || call == group_reduce;
-    group_tensors x, y;
+    placed t;
     int64_t shape[3] = {p.shape[0], p.shape[1]};
     int64_t part = shape[0] * shape[1];
     if (call == group_reduce_scatter)
@@ -482,12 +401,18 @@ void group_check(group_world *w, group_collective call, group_problem p, test_ra
         shape[0] *= p.members;
     else
         part /= p.members;
-    p.in_place &= call == group_all_reduce;
-    group_make(w, &x, p.dtype, p.rank, p.shape, p.x_layout, random);
-    group_make(w, &y, p.dtype, p.rank, shape, p.in_place ? p.x_layout : p.y_layout, NULL);
-    expect(call, &p, &x, &y, part);
-    call_round r = {call, &p, x.view, p.in_place ? x.view : y.view};
-    run_and_compare(w, &r, &x, &y, combines ? ulps_of(&p) : 0);
-    group_destroy(&x);
-    group_destroy(&y);
+    group_make(w, &t.x, p.dtype, p.rank, p.shape, p.x_layout, random);
+    group_make(w, &t.y, p.dtype, p.rank, shape, p.y_layout, NULL);
+    if (p.places != GROUP_APART)
+        join(w, &t.x, &t.y);
+    for (int i = 0; i < 2; i++) {
+        place(w, call, &p, &t);
+        expect(call, &p, &t.x, &t.y, part);
+        call_round r = {call, &p, t.inputs, t.y.view};
+        run(w, &r);
+        group_assert_image(w, &t.y, combines ? ulps_of(&p) : 0);
+        group_assert_image(w, &t.x, 0);
+    }
+    group_destroy(&t.x);
+    group_destroy(&t.y);
 }

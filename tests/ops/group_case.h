@@ -28,7 +28,7 @@ typedef struct group_division {
     bool polls;
     bool is_plain; /* all members use test_context */
     uint64_t chunk_bytes;
-    double deadline_s;       /* 0: the default */
+    double deadline_s;       /* not for the creation of the groups; 0: the default */
     double first_deadline_s; /* of process 0; 0: as the others */
     test_net_faults faults;
 } group_division;
@@ -57,8 +57,19 @@ void group_in_processes(group_world *w, group_part part, void *data, group_resul
 typedef struct group_tensors {
     test_tensor image[GROUP_MOST];
     tenon_tensor view[GROUP_MOST];
+    uint64_t base[GROUP_MOST]; /* offset of the image in the memory */
     uint32_t count;
+    bool is_guest; /* in the memory of other tensors */
 } group_tensors;
+
+/* Where the inputs and outputs of a member are. */
+typedef enum group_places {
+    GROUP_APART,
+    GROUP_IN_PLACE, /* the output is the input, or contains it; as GROUP_ONE_MEMORY if a collective
+                       has no such form */
+    GROUP_ONE_MEMORY, /* one after the other in the same memory */
+    GROUP_PLACES
+} group_places;
 
 typedef struct group_problem {
     tenon_dtype dtype;
@@ -66,7 +77,7 @@ typedef struct group_problem {
     uint32_t members, root, rank;
     int64_t shape[3]; /* of an input */
     test_layout x_layout, y_layout;
-    bool in_place;
+    group_places places;
 } group_problem;
 
 /* A collective, called in process `process` with the tensors of all members. */

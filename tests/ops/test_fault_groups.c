@@ -267,3 +267,47 @@ TEST(failed_stream)
     assert_int_equal(test_net_errors(p[0].net), 0);
     test_net_destroy(p[0].net);
 }
+
+/* A member's device is lost while the group waits for it: its process reports it with the rank and
+ * the call, the other one is told, and every later call fails. */
+TEST(lost_device)
+{
+    process p[2];
+    tenon_group *groups[2] = {NULL};
+    tenon_status statuses[2];
+    char messages[2][512] = {"", ""};
+    memset(p, 0, sizeof p);
+    used_context = test_context;
+    for (uint32_t i = 0; i < 2; i++)
+        open_process(&p[i], i);
+    p[0].net = p[1].net = test_net_create(2, &(test_net_faults){0});
+    create_both(p, groups);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ok(tenon_group_all_reduce(groups[i], TENON_GROUP_SUM, &p[i].x, &p[i].y, NULL));
+    faults_fail_next("clFinish", CL_OUT_OF_RESOURCES, 1);
+    poll_both(groups, statuses, messages);
+    assert_int_equal(faults_end(), 1);
+    const int victim = strstr(messages[0], "the device is lost") != NULL &&
+                               strstr(messages[0], "has failed") == NULL
+                           ? 0
+                           : 1;
+    assert_int_equal(statuses[victim], TENON_ERROR_DEVICE_LOST);
+    if (strstr(messages[victim], victim == 0 ? "rank 0" : "rank 1") == NULL ||
+        strstr(messages[victim], "call 1") == NULL)
+        fail_msg("%s", messages[victim]);
+    if (statuses[1 - victim] == TENON_OK) { /* it had its result before */
+        assert_ok(tenon_group_barrier(groups[1 - victim], NULL));
+        poll_both(groups, statuses, messages);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(statuses[i], TENON_ERROR_DEVICE_LOST);
+        assert_int_equal(tenon_group_barrier(groups[i], NULL), TENON_ERROR_DEVICE_LOST);
+        assert_int_equal(tenon_group_wait(groups[i]), TENON_ERROR_DEVICE_LOST);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        tenon_group_destroy(groups[i]);
+        close_process(&p[i]);
+    }
+    assert_int_equal(test_net_errors(p[0].net), 0);
+    test_net_destroy(p[0].net);
+}

@@ -31,7 +31,7 @@ static void choose_size(group_problem *p, const group_division *d, test_random *
     if (test_one_in(random, 3))
         p->shape[1] = chunk * test_between(random, 1, 4) + edge;
     else if (test_one_in(random, 3))
-        p->shape[1] = 32768 / size / p->shape[0] + edge;
+        p->shape[1] = (p->members == 2 ? 1 << 20 : 32768) / size / p->shape[0] + edge;
 }
 
 static void check_some(bool polls, uint64_t stream, int problems)

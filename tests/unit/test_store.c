@@ -2,6 +2,7 @@
 #include "common/temporary.h"
 #include "common/testing.h"
 
+#include "base/platform.h"
 #include "base/status.h"
 #include "base/store_entry.h"
 #include "base/store_folder.h"
@@ -471,6 +472,67 @@ TEST(locks_exclude_others_and_end_with_their_process)
     tn_store_lock_release(NULL);
     close(ready[0]);
     close(ready[1]);
+    tn_store_destroy(store);
+    tn_store_destroy(other);
+    temporary_remove(folder);
+}
+
+static bool count_down(const void *user)
+{
+    unsigned *left = (unsigned *)(uintptr_t)user;
+    return (*left)-- > 0;
+}
+
+/* A lock that is not released is waited for until the limit, or until the caller gives up. */
+TEST(waits_for_locks_end)
+{
+    const uint64_t limit = UINT64_C(50000000), endless = UINT64_C(1000000000000000);
+    char *folder = temporary_make();
+    tn_store *store = open_folder(folder, 0), *other = open_folder(folder, 0);
+    bool is_busy;
+    unsigned left = 1000000;
+    tn_store_lock *lock = tn_store_lock_try(store, "a", &is_busy);
+    assert_non_null(lock);
+    const uint64_t began = tn_now();
+    assert_null(tn_store_lock_wait(other, "a", limit, count_down, &left));
+    assert_true(tn_now() - began >= limit);
+    assert_true(left < 1000000 && left > 0);
+    left = 3;
+    assert_null(tn_store_lock_wait(other, "a", endless, count_down, &left));
+    left = 0;
+    assert_null(tn_store_lock_wait(NULL, "a", endless, count_down, &left));
+    assert_int_equal(left, 0);
+    tn_store_lock_release(lock);
+    lock = tn_store_lock_wait(other, "a", 0, count_down, &left);
+    assert_non_null(lock);
+    assert_int_equal(left, 0);
+    tn_store_lock_release(lock);
+    tn_store_destroy(store);
+    tn_store_destroy(other);
+    temporary_remove(folder);
+}
+
+/* Releases a lock after the first attempt of another store to take it. */
+static bool release_first(const void *user)
+{
+    tn_store_lock **held = (tn_store_lock **)(uintptr_t)user;
+    tn_store_lock_release(*held);
+    *held = NULL;
+    return true;
+}
+
+TEST(released_locks_are_taken)
+{
+    char *folder = temporary_make();
+    tn_store *store = open_folder(folder, 0), *other = open_folder(folder, 0);
+    bool is_busy;
+    tn_store_lock *held = tn_store_lock_try(store, "a", &is_busy);
+    assert_non_null(held);
+    tn_store_lock *lock =
+        tn_store_lock_wait(other, "a", UINT64_C(1000000000000000), release_first, &held);
+    assert_non_null(lock);
+    assert_null(held);
+    tn_store_lock_release(lock);
     tn_store_destroy(store);
     tn_store_destroy(other);
     temporary_remove(folder);
