@@ -89,7 +89,7 @@ class Jobs(unittest.TestCase):
 
     def test_survivors_that_continue_pass(self):
         self.assertEqual(self.outcome(cluster.survivors_continue, self.fault(code=0), 3, 2, 1, "faults"), (1, 0))
-        self.assertEqual(cluster.seconds([p[0] for p in self.results.times["MPI 0", "ULFM, killed"]]), "200 / 200")
+        self.assertEqual(cluster.seconds([run.told for run in self.results.runs["MPI 0", "ULFM, killed"]]), "200 / 200")
 
     def test_what_fails_of_survivors(self):
         for words, reason in (({"when": "100.6"}, "told after 0.600 s"),
