@@ -5,8 +5,9 @@
 
 Compiles tests/cluster/*.c with every MPI that is installed, and runs them with 1 to 4 processes on this machine: the
 functions of tenon/mpi.h, all collectives, then rounds in which a random process is killed or stopped at a random time.
-No process may be left behind. The examples are run in C and, with the MPIs of PyPI, in Python. Prints a table of the
-faults, a table of the speed compared with MPI_Allreduce, and "N passed, N failed".
+No process may be left behind. A test with members on several platforms (platforms.py) runs first. The examples are run
+in C and, with the MPIs of PyPI, in Python. Prints a table of the faults, a table of the speed compared with
+MPI_Allreduce, and "N passed, N failed".
 
 With --record the runs of the rounds are appended to a file. A later call with the same file runs only the missing
 rounds, and prints the table of all of them: a long form can be run in parts, each ended by --minutes or Ctrl-C.
@@ -26,6 +27,8 @@ import uuid
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import platforms
 
 TREE = Path(__file__).resolve().parent.parent
 FOLDER = TREE / "build" / "cluster"
@@ -390,6 +393,26 @@ def resumes(mpi, results, count, victim, seed):
     results.add_run(mpi, RESUMED, f"{count} processes, rank {victim}, seed {seed}", problem, failed)
 
 
+def check_platforms(results, library):
+    """Runs the test of groups whose members are on several platforms: those installed, rusticl and Intel's runtime."""
+    program = library.parents[1] / "tests" / "ops" / "test_group_platforms"
+    if not program.exists():
+        print(f"members on several platforms: skipped, {program} is not built")
+        return
+    (FOLDER / "log").mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "log" / "platforms.log", "w", encoding="utf-8") as log:
+        variables, missing = platforms.environment(FOLDER / "platforms", log)
+    caches = {"TENON_CACHE_DIR": str(FOLDER / "tenon"), "POCL_CACHE_DIR": str(FOLDER / "pocl"),
+              "TENON_SOURCE_ROOT": str(TREE)}
+    done = subprocess.run([program], env={**variables, **caches}, capture_output=True, text=True, check=False, timeout=900)
+    said = list(dict.fromkeys(line for line in done.stdout.splitlines()
+                              if re.match(r"\d+:\d+[,:] ", line) or line.startswith("skipped")))
+    print("Members on several platforms in one process:", *said, *(f"{name} cannot be installed" for name in missing),
+          sep="\n  ", flush=True)
+    problem = None if done.returncode == 0 else f"status {done.returncode}\n{done.stdout[-3000:]}"
+    results.add("members on several platforms", problem)
+
+
 def check_collectives(mpi, results, short, random_numbers):
     problems = 15 if short else 60
     for count in (1, 2, 4) if short else (1, 2, 3, 4):
@@ -530,6 +553,8 @@ def main():
     assemble(mpis, args.built)
     print(f"seed {args.seed}; rounds of kills: {rounds}", flush=True)
     try:
+        if not args.short and not args.faults:
+            check_platforms(results, args.built)
         for mpi in mpis:
             mpi.version = version_of(mpi)
             check(mpi, results, args, random_numbers, rounds)
