@@ -136,11 +136,13 @@ class Jobs(unittest.TestCase):
         row = self.said.getvalue().splitlines()[-1].split()
         self.assertEqual(row, ["MPI", "0", "mode", "2", "1", "1", "1", *"100 / 100 200 / 200".split()])
 
-    def test_a_survivor_may_name_another_one_that_waits(self):
-        texts = {0: (0.0, "S", "call: nothing from rank 2"), 1: (0.0, "S", "call: nothing from rank 0")}
-        self.assertIsNone(cluster.wrong_reports(texts, ["S"], 2, "call", by_all=False))
-        self.assertIn("without rank 2", cluster.wrong_reports(texts, ["S"], 2, "call"))
-        self.assertIn("no survivor", cluster.wrong_reports({1: texts[1]}, ["S"], 2, "call", by_all=False))
+    def test_a_survivor_may_name_another_one_after_a_deadline(self):
+        with mock.patch.object(cluster.time, "monotonic", lambda: 101.0):
+            words = ("stop", 3, 2, 1, [], "stopped")
+            job = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named=0)
+            self.assertEqual(self.outcome(cluster.deadline_ends, job, *words), (1, 0))
+            nameless = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named="?")
+            self.assertEqual(self.outcome(cluster.deadline_ends, nameless, *words), (1, 1))
 
     def test_ranks_run_unpinned_with_one_thread(self):
         code = "import os; print(os.environ['POCL_MAX_PTHREAD_COUNT'], os.environ.get('POCL_AFFINITY'))"
