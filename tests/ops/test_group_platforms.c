@@ -205,7 +205,8 @@ static void compare_members(group_world *w, tenon_dtype dtype, int64_t count, te
     const size_t bytes = (size_t)count * tenon_dtype_size(dtype);
     tenon_tensor x[GROUP_MOST];
     unsigned char *first = malloc(bytes), *other = malloc(bytes);
-    assert_true(first != NULL && other != NULL);
+    assert_non_null(first);
+    assert_non_null(other);
     fill_members(w, dtype, count, x, random);
     assert_ok(tenon_group_all_reduce(w->groups[0], TENON_GROUP_MEAN, x, x, NULL));
     assert_ok(tenon_tensor_download(w->streams[0], &x[0], first, bytes, NULL));
