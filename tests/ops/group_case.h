@@ -12,7 +12,7 @@
 /* The members: rank m uses context m % context_count. Process p has the members of ranks first[p]
  * to first[p + 1] - 1. */
 typedef struct group_world {
-    tenon_context *contexts[4];
+    tenon_context *contexts[GROUP_MOST];
     uint32_t context_count, count, processes;
     uint32_t first[GROUP_MOST + 1];
     tenon_stream *streams[GROUP_MOST];
@@ -26,7 +26,9 @@ typedef struct group_division {
     uint32_t processes; /* 0 or 1: no transport */
     bool has_threads;   /* TENON_TRANSPORT_THREADS */
     bool polls;
-    bool is_plain; /* all members use test_context */
+    bool is_plain;                /* all members use test_context */
+    const char *const *selectors; /* of the members' devices; NULL: the device of test_context */
+    uint32_t selector_count;
     uint64_t chunk_bytes;
     double deadline_s;       /* not for the creation of the groups; 0: the default */
     double first_deadline_s; /* of process 0; 0: as the others */
@@ -34,7 +36,8 @@ typedef struct group_division {
 } group_division;
 
 /* Opens a world of `count` members, in one process or as `division` says. Members use one OpenCL
- * context twice, another one on the same device, and a part of the device. */
+ * context twice, another one on the same device, and a part of the device; or, in turn, a context
+ * on each device of `selectors`. */
 void group_world_open(group_world *w, uint32_t count, const group_division *division);
 
 /* Closes it. Fails the test if a process has broken a rule of transports. */

@@ -12,14 +12,18 @@ static tenon_context *context_of(const char *selector)
     return context;
 }
 
-static void open_contexts(group_world *w, bool is_plain)
+static void open_contexts(group_world *w, const group_division *division)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT, part = TENON_DEVICE_INFO_INIT;
     char selector[64];
+    for (uint32_t i = 0; i < division->selector_count; i++)
+        w->contexts[w->context_count++] = context_of(division->selectors[i]);
+    if (w->context_count > 0)
+        return;
     assert_ok(tenon_context_device(test_context, &info));
     tenon_context_retain(test_context);
     w->contexts[w->context_count++] = test_context;
-    if (is_plain)
+    if (division->is_plain)
         return;
     w->contexts[w->context_count++] = context_of(info.selector);
     tenon_context_retain(test_context);
@@ -60,7 +64,7 @@ void group_world_open(group_world *w, uint32_t count, const group_division *divi
     group_division room = division != NULL ? *division : (group_division){0};
     group_result results[GROUP_MOST];
     memset(w, 0, sizeof *w);
-    open_contexts(w, room.is_plain);
+    open_contexts(w, &room);
     w->count = count;
     w->processes = room.processes > 1 ? room.processes : 1;
     for (uint32_t p = 0; p <= w->processes; p++) /* unequal parts */
