@@ -3,9 +3,12 @@
  * computes a vector of units of all sequences: dot products of rows of w and r with x and h, and
  * the cell's function. The rows of w and r, and those of x and h0, are contiguous.
  *
- * In the workspace, `gates` and `product` have the sums W x and R h of one step, [direction][n]
- * [gate][padded]. bias, state and cell are those of rnn/args.h; a work-item initializes its own
- * units of them in the first step.
+ * In the workspace, `gates` and args.sums have the sums W x and R h of one step, [direction][n]
+ * [gate][padded]. The other places are those of rnn/args.h; a work-item initializes its own units
+ * of bias, state and cell in the first step.
+ *
+ * direct: the step, or of a GRU that resets before the product its gates z and r, and r times h.
+ * direct_second: the rest of such a step.
  *
  * Global size: {panels of TENON_VW units, directions}. Macros: see rnn/rnn.clh.
  */
@@ -50,36 +53,36 @@ TENON_INLINE lanes_t REST_STATE(__global const acc_t *p, long k, int rest)
     return TENON_VLOAD(0, lane);
 }
 
-/* Defines a function that stores the dot products of a row of each gate with `rows` vectors, which
- * are x_row apart: to[row * to_row + gate * padded]. Their elements have the type x_t. */
-#define DEFINE_DOTS(name, rows, x_t, load_x, rest_x)                                               \
+/* Defines a function that stores the dot products of a row of each of the first gates with `rows`
+ * vectors, which are x_row apart: to[row * to_row + gate * padded]. Their elements have the type
+ * x_t. */
+#define DEFINE_DOTS(name, rows, gates, x_t, load_x, rest_x)                                        \
     TENON_FUNCTION void name(const direct_rows *r, __global const x_t *x, long x_row, long depth,  \
                              __global acc_t *to, long to_row, long padded)                         \
     {                                                                                              \
-        enum { sums = (rows)*RNN_GATES };                                                          \
+        enum { sums = (rows) * (gates) };                                                          \
         lanes_t part[16], w[16];                                                                   \
         long k = 0;                                                                                \
         RNN_EACH(sums, part[i] = (lanes_t)(0))                                                     \
         for (; k + RNN_LANES <= depth; k += RNN_LANES) {                                           \
-            RNN_EACH(RNN_GATES, w[i] = LOAD_TENSOR(ROW_OF(r, i), k))                               \
-            RNN_EACH(sums, part[i] = TENON_FMA(load_x(x, i / RNN_GATES * x_row + k),               \
-                                               w[i % RNN_GATES], part[i]))                         \
+            RNN_EACH(gates, w[i] = LOAD_TENSOR(ROW_OF(r, i), k))                                   \
+            RNN_EACH(sums, part[i] = TENON_FMA(load_x(x, i / (gates)*x_row + k), w[i % (gates)],   \
+                                               part[i]))                                           \
         }                                                                                          \
         if (k < depth) {                                                                           \
             const int rest = (int)(depth - k);                                                     \
-            RNN_EACH(RNN_GATES, w[i] = REST_TENSOR(ROW_OF(r, i), k, rest))                         \
-            RNN_EACH(sums, part[i] = TENON_FMA(rest_x(x, i / RNN_GATES * x_row + k, rest),         \
-                                               w[i % RNN_GATES], part[i]))                         \
+            RNN_EACH(gates, w[i] = REST_TENSOR(ROW_OF(r, i), k, rest))                             \
+            RNN_EACH(sums, part[i] = TENON_FMA(rest_x(x, i / (gates)*x_row + k, rest),             \
+                                               w[i % (gates)], part[i]))                           \
         }                                                                                          \
-        RNN_EACH(sums,                                                                             \
-                 to[i / RNN_GATES * to_row + i % RNN_GATES * padded] = sum_of_lanes(part[i]))      \
+        RNN_EACH(sums, to[i / (gates)*to_row + i % (gates)*padded] = sum_of_lanes(part[i]))        \
     }
 
 /* Defines a function that stores the dot products of the rows of one unit with the vectors of all
  * sequences. */
-#define DEFINE_ALL_DOTS(name, x_t, load_x, rest_x)                                                 \
-    DEFINE_DOTS(name##_of_block, BLOCK, x_t, load_x, rest_x)                                       \
-    DEFINE_DOTS(name##_of_one, 1, x_t, load_x, rest_x)                                             \
+#define DEFINE_ALL_DOTS(name, gates, x_t, load_x, rest_x)                                          \
+    DEFINE_DOTS(name##_of_block, BLOCK, gates, x_t, load_x, rest_x)                                \
+    DEFINE_DOTS(name##_of_one, 1, gates, x_t, load_x, rest_x)                                      \
     TENON_INLINE void name(const rnn_direct_args *args, const direct_rows *r,                      \
                            __global const x_t *x, long x_row, long depth, __global acc_t *to)      \
     {                                                                                              \
@@ -93,11 +96,19 @@ TENON_INLINE lanes_t REST_STATE(__global const acc_t *p, long k, int rest)
         }                                                                                          \
     }
 
-DEFINE_ALL_DOTS(dots, data_t, LOAD_TENSOR, REST_TENSOR)
-#if TENON_DTYPE == TENON_DTYPE_F16 || TENON_DTYPE == TENON_DTYPE_BF16
-DEFINE_ALL_DOTS(dots_of_states, acc_t, LOAD_STATE, REST_STATE)
+/* Of all gates with rows of x, of those of the first product with rows of h0 and of the states, and
+ * of one gate with the states after the reset. */
+DEFINE_ALL_DOTS(dots, RNN_GATES, data_t, LOAD_TENSOR, REST_TENSOR)
+#if RNN_CELL == RNN_CELL_GRU
+DEFINE_ALL_DOTS(dots_of_h0, RNN_FIRST, data_t, LOAD_TENSOR, REST_TENSOR)
+DEFINE_ALL_DOTS(dots_of_reset, 1, acc_t, LOAD_STATE, REST_STATE)
 #else
-#define dots_of_states dots
+#define dots_of_h0 dots
+#endif
+#if TENON_DTYPE == TENON_DTYPE_F16 || TENON_DTYPE == TENON_DTYPE_BF16
+DEFINE_ALL_DOTS(dots_of_states, RNN_FIRST, acc_t, LOAD_STATE, REST_STATE)
+#else
+#define dots_of_states dots_of_h0
 #endif
 
 typedef struct direct_tensors {
@@ -158,7 +169,7 @@ TENON_INLINE void recurrent_sums(const rnn_direct_args *args, const rnn_tensors 
 {
     const rnn_args *a = &args->layer;
     const long d = p->direction, row = RNN_GATES * a->padded;
-    __global acc_t *to = t->work + a->product + d * a->batch * row + p->unit;
+    __global acc_t *to = t->work + args->sums + d * a->batch * row + p->unit;
     if (p->step == 0 && (a->flags & RNN_HAS_H0) == 0) {
         for (long i = 0; i < a->batch * RNN_GATES; i++) {
             RNN_STORE((lanes_t)(0), to + i * a->padded);
@@ -169,8 +180,8 @@ TENON_INLINE void recurrent_sums(const rnn_direct_args *args, const rnn_tensors 
         const direct_rows rows =
             rows_of(args, r + d * args->r_stride[0], args->r_stride[1], p->unit + u);
         if (p->step == 0) {
-            dots(args, &rows, s->h0 + d * args->h0_stride[0], args->h0_stride[1], a->output,
-                 to + u);
+            dots_of_h0(args, &rows, s->h0 + d * args->h0_stride[0], args->h0_stride[1], a->output,
+                       to + u);
         } else {
             dots_of_states(args, &rows, state_of(a, t, p, p->step, 0), a->padded_output, a->output,
                            to + u);
@@ -178,17 +189,24 @@ TENON_INLINE void recurrent_sums(const rnn_direct_args *args, const rnn_tensors 
     }
 }
 
-TENON_KERNEL void direct(__global acc_t *work, __global const data_t *x, __global const data_t *w,
-                         __global const data_t *r, __global const data_t *bias,
-                         __global const data_t *recurrent_bias, __global const data_t *h0,
-                         __global const data_t *c0, __global const int *lengths, __global data_t *y,
-                         __global data_t *hn, __global data_t *cn, const rnn_direct_args args)
+#define DIRECT_POINTERS                                                                            \
+    __global acc_t *work, __global const data_t *x, __global const data_t *w,                      \
+        __global const data_t *r, __global const data_t *bias,                                     \
+        __global const data_t *recurrent_bias, __global const data_t *h0,                          \
+        __global const data_t *c0, __global const int *lengths, __global data_t *y,                \
+        __global data_t *hn, __global data_t *cn
+#define DIRECT_TENSORS(a)                                                                          \
+    {                                                                                              \
+        work + (a)->work_offset, lengths + (a)->lengths_offset, y + (a)->y_offset,                 \
+            hn + (a)->hn_offset, cn + (a)->cn_offset, work                                         \
+    }
+
+TENON_KERNEL void direct(DIRECT_POINTERS, const rnn_direct_args args)
 {
     const rnn_args *a = &args.layer;
     const long unit = get_global_id(0) * RNN_LANES, d = get_global_id(1);
     const int count = (int)min(a->hidden - unit, (long)RNN_LANES);
-    const rnn_tensors t = {work + a->work_offset, lengths + a->lengths_offset, y + a->y_offset,
-                           hn + a->hn_offset,     cn + a->cn_offset,           work};
+    const rnn_tensors t = DIRECT_TENSORS(a);
     const direct_tensors s = {bias + args.bias_offset, recurrent_bias + args.recurrent_bias_offset,
                               h0 + args.h0_offset, c0 + args.c0_offset};
     const rnn_place p = place_of(a, (int)d, a->step, unit);
@@ -204,11 +222,33 @@ TENON_KERNEL void direct(__global acc_t *work, __global const data_t *x, __globa
     }
     recurrent_sums(&args, &t, &s, &p, r + args.r_offset, count);
     for (long n = 0; n < a->batch; n++) {
-        lanes_t sum[RNN_GATES];
-        for (int g = 0; g < RNN_GATES; g++) {
-            sum[g] = RNN_LOAD(t.work + a->product +
+        lanes_t sum[RNN_FIRST];
+        for (int g = 0; g < RNN_FIRST; g++) {
+            sum[g] = RNN_LOAD(t.work + args.sums +
                               ((d * a->batch + n) * RNN_GATES + g) * a->padded + unit);
         }
         finish_first(a, &t, &p, n, sum);
     }
 }
+
+#if RNN_CELL == RNN_CELL_GRU
+TENON_KERNEL void direct_second(DIRECT_POINTERS, const rnn_direct_args args)
+{
+    const rnn_args *a = &args.layer;
+    const long unit = get_global_id(0) * RNN_LANES, d = get_global_id(1);
+    const int count = (int)min(a->hidden - unit, (long)RNN_LANES);
+    const rnn_tensors t = DIRECT_TENSORS(a);
+    const rnn_place p = place_of(a, (int)d, a->step, unit);
+    __global acc_t *sums = t.work + args.sums + d * a->batch * RNN_GATES * a->padded + unit;
+    for (int u = 0; u < count; u++) {
+        const direct_rows rows = {.first = r + args.r_offset + d * args.r_stride[0] +
+                                           (args.row[2] + unit + u) * args.r_stride[1]};
+        dots_of_reset(&args, &rows, t.work + a->product + d * a->batch * a->padded, a->padded,
+                      a->output, sums + u);
+    }
+    for (long n = 0; n < a->batch; n++) {
+        const lanes_t sum = RNN_LOAD(sums + n * RNN_GATES * a->padded);
+        finish_second(a, &t, &p, n, &sum);
+    }
+}
+#endif

@@ -5,7 +5,8 @@
 #include "rnn/args.h"
 
 typedef struct rnn_direct_args {
-    rnn_args layer; /* in its place `product`, the products with h: as `gates`, for one step */
+    rnn_args layer;
+    tenon_i64 sums; /* place of the products with h: as `gates`, for one step */
     tenon_i64 x_offset, w_offset, r_offset, bias_offset, recurrent_bias_offset, h0_offset,
         c0_offset; /* per call */
     tenon_i64 inputs;

@@ -18,6 +18,8 @@ enum { SEGMENT_X, SEGMENT_INDICES, SEGMENT_WEIGHTS, SEGMENT_SEGMENTS, SEGMENT_Y,
 #define SEGMENT_HAS_IDS     8
 /* The gradient stores a row for each position instead of each row of dx. */
 #define SEGMENT_EXPANDS 16
+/* The workspace has the numbers of rows of the segments. */
+#define SEGMENT_COUNTED 32
 
 /* The views of the columns: x (dx) and y (dy). */
 enum { SEGMENT_ROWS, SEGMENT_RESULTS, SEGMENT_VIEWS };
@@ -34,7 +36,8 @@ typedef struct segment_args {
     tenon_i64 chunks; /* of the columns */
     tenon_i64 each;   /* segments, or rows of the gradient, per work-item */
     tenon_i64 length; /* positions of a block */
-    tenon_i64 values_at, counts_at; /* results and numbers of rows of blocks in the workspace */
+    tenon_i64 values_at, counts_at; /* results and numbers of rows of blocks in the workspace; of
+                                     * a gradient, numbers of rows of segments */
     tenon_i32 kind;
     tenon_i32 flags;
 } segment_args;

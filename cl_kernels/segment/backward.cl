@@ -14,14 +14,14 @@
 
 /* Returns the term of a position, which is not skipped; zeros if it is in no segment. */
 TENON_INLINE columns_t term_of(__global const stored_t *dy, const segment_inputs *in,
-                               const segment_args *args, int count, long position,
-                               segment_part *part)
+                               const segment_args *args, __global const uint *counts, int count,
+                               long position, segment_part *part)
 {
     if (args->segments == 0) {
         return (columns_t)(0);
     }
     if (position < part->begin || position >= part->end) {
-        find_part(in, args, position, part);
+        find_part(in, args, counts, position, part);
     }
     if (position < part->begin || position >= part->end) {
         return (columns_t)(0);
@@ -34,7 +34,8 @@ TENON_INLINE columns_t term_of(__global const stored_t *dy, const segment_inputs
 }
 
 TENON_KERNEL void segment_backward(__global const stored_t *dy, SEGMENT_INPUTS,
-                                   __global stored_t *dx, const segment_args args)
+                                   __global stored_t *dx, __global const uint *counts,
+                                   const segment_args args)
 {
     const long id = (long)get_global_id(0);
     const segment_inputs in = inputs_of(indices, weights, segments, &args);
@@ -53,7 +54,7 @@ TENON_KERNEL void segment_backward(__global const stored_t *dy, SEGMENT_INPUTS,
         for (long p = begin; p < end; p++) {
             const long own = row_of(&in, &args, p);
             if (args.flags & SEGMENT_EXPANDS ? own >= 0 : own == row) {
-                sum += term_of(from, &in, &args, c.count, p, &part);
+                sum += term_of(from, &in, &args, counts, c.count, p, &part);
             }
         }
         store_columns(dx + args.offset[SEGMENT_X] + c.at[SEGMENT_ROWS] +

@@ -41,7 +41,7 @@ TENON_INLINE value_t product_of(__global const stored_t *x, __global const store
 
 TENON_KERNEL void segment_weights(__global const stored_t *x, SEGMENT_INPUTS,
                                   __global const stored_t *dy, __global stored_t *dweights,
-                                  const segment_args args)
+                                  __global const uint *counts, const segment_args args)
 {
     const segment_inputs in = inputs_of(indices, weights, segments, &args);
     const long first = (long)get_global_id(0) * args.each,
@@ -51,7 +51,7 @@ TENON_KERNEL void segment_weights(__global const stored_t *x, SEGMENT_INPUTS,
         const long row = args.segments > 0 ? row_of(&in, &args, p) : -1;
         value_t result = 0;
         if (row >= 0 && (p < part.begin || p >= part.end)) {
-            find_part(&in, &args, p, &part);
+            find_part(&in, &args, counts, p, &part);
         }
         if (row >= 0 && p >= part.begin && p < part.end) {
             result = product_of(x + args.offset[SEGMENT_X] + row * args.row_step[SEGMENT_ROWS],

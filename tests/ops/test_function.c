@@ -5,6 +5,7 @@
 #include "ops/function/internal.h"
 #include "ops/registry.h"
 
+#include <float.h>
 #include <math.h>
 
 /* The 16-bit types compute in f32: functions with builds of their own take turns at them. */
@@ -151,7 +152,56 @@ TEST(waves_of_mixed_sizes)
     }
 }
 
-/* Random shapes and strides, in place and not. */
+/* Returns the error of y in units in the last place of a double of the size of `expected`. */
+static double ulps_of(double y, long double expected)
+{
+    int exponent;
+    (void)frexpl(expected, &exponent);
+    return (double)(fabsl((long double)y - expected) * ldexpl(1, 53 - exponent));
+}
+
+/* sin, cos and tan of doubles near multiples of a quarter of a turn, and of others, compared with
+ * long doubles, which have a longer significand on some processors. */
+TEST(ulps_of_double_waves)
+{
+    static const struct {
+        uint32_t kind;
+        long double (*function)(long double);
+        double ulps;
+    } waves[] = {{TENON_FUNCTION_SIN, sinl, 4},
+                 {TENON_FUNCTION_COS, cosl, 4},
+                 {TENON_FUNCTION_TAN, tanl, 5}};
+    enum { COUNT = 20011 };
+    const int64_t shape[] = {COUNT};
+    test_random random = test_random_for(971);
+    double x[COUNT], y[COUNT];
+    if (LDBL_MANT_DIG < 64 || !test_has(TENON_CAPABILITY_F64)) {
+        print_message("no f64, or long double has no longer significand than double\n");
+        skip();
+    }
+    for (int64_t i = 0; i < COUNT; i++) {
+        const double scale = ldexp(1, (int)test_between(&random, -40, 34));
+        const double any = scale * (double)test_between(&random, -1000000007, 1000000007) / 1e9;
+        const double quarter = rint(any) * 1.5707963267948966;
+        const double nudge = ldexp((double)test_between(&random, -3, 3), -52);
+        x[i] = test_one_in(&random, 2) ? any : quarter + quarter * nudge;
+    }
+    tenon_tensor tx = test_dense(TENON_DTYPE_F64, 1, shape, x),
+                 ty = test_dense(TENON_DTYPE_F64, 1, shape, NULL);
+    for (size_t w = 0; w < sizeof waves / sizeof *waves; w++) {
+        const tenon_function_params params = tenon_function_params(.kind = waves[w].kind);
+        assert_ok(tenon_function(test_stream, &params, &tx, &ty, NULL));
+        test_read(&ty, y);
+        for (int64_t i = 0; i < COUNT; i++) {
+            const double ulps = ulps_of(y[i], waves[w].function(x[i]));
+            if (x[i] != 0 && !(ulps <= waves[w].ulps))
+                fail_msg("%s(%.17g) is %.17g, %.3g ulp off", tn_function_words[waves[w].kind], x[i],
+                         y[i], ulps);
+        }
+    }
+    test_destroy(&tx, &ty);
+}
+
 /* abs, neg and sign of integers, at the ends of their ranges too. */
 TEST(integers)
 {
@@ -190,6 +240,7 @@ TEST(known_integers)
     test_destroy(&xt, &yt);
 }
 
+/* Random shapes and strides, in place and not. */
 TEST(random_problems)
 {
     test_random random = test_random_for(727);

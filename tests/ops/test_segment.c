@@ -148,6 +148,46 @@ TEST(random_gradients_of_weights)
     }
 }
 
+/* Gradients of means of so many positions that the rows of segments are counted beforehand: most of
+ * the positions in one segment, and in none. */
+TEST(counted_means)
+{
+    enum { POSITIONS = 9001, SEGMENTS = 5 };
+    static const int64_t ends[][SEGMENTS + 1] = {{0, 3, 3, POSITIONS - 40, POSITIONS, POSITIONS},
+                                                 {7, 300, 4097, 4097, 8000, POSITIONS - 9}};
+    test_random random = test_random_for(890);
+    for (int n = 0; n < 12; n++) {
+        const segment_case p = {.kind = TENON_SEGMENT_MEAN,
+                                .form = (segment_form)(n / 2 % 3),
+                                .indices = true,
+                                .index_type = n % 4 < 2 ? TENON_DTYPE_I32 : TENON_DTYPE_I64,
+                                .segment_type = n % 3 == 0 ? TENON_DTYPE_I64 : TENON_DTYPE_I32,
+                                .segments = n / 2 % 3 == BY_LENGTH ? 1 : SEGMENTS,
+                                .positions = POSITIONS,
+                                .rows = 37,
+                                .rank = 2,
+                                .columns = {0, n % 4 == 0 ? 1 : 9},
+                                .gap = n % 4 == 1};
+        const int64_t *end = ends[n % 2];
+        const uint32_t list = n < 6 ? SEGMENT_SEGMENTS : SEGMENT_WEIGHTS_SEGMENTS;
+        test_fixture f;
+        if (n < 6)
+            begin(&f, &p, test_float_type((uint32_t)n), true);
+        else
+            begin_weights(&f, &p, test_float_type((uint32_t)n));
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        for (int64_t i = 0; p.form == BY_OFFSET && i <= SEGMENTS; i++)
+            test_set(test_operand(&f, list), i, (double)end[i]);
+        for (int64_t i = 0, s = -1; p.form == BY_ID && i < POSITIONS; i++) {
+            while (s < SEGMENTS && i >= end[s + 1])
+                s++;
+            test_set_whole(test_operand(&f, list), i, s);
+        }
+        test_finish(&f, TEST_ALL);
+    }
+}
+
 /* Positions that solver blocks divides: a segment with most of them among small and empty ones,
  * segments that end where a block does, and equal lengths; positions of several blocks after the
  * last segment, with the largest number. */

@@ -1,5 +1,5 @@
-/* The solver rnn/direct, which reads the weights in their own layout: one launch per step, and none
- * before the first. */
+/* The solver rnn/direct, which reads the weights in their own layout: one launch per step, two of a
+ * GRU that resets before the product, and none before the first. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/rnn/internal.h"
@@ -34,11 +34,17 @@ static void lay_out(const tenon_context *context, const rnn_problem *p, rnn_layo
     l->padded = l->padded_output = tn_round_up(s->hidden, l->panel);
     l->gate_stride[0] = s->batch * gates * l->padded;
     l->gate_stride[2] = gates * l->padded;
-    const int64_t counts[] = {rows * gates * l->padded, rows * gates * l->padded,
+    const int64_t counts[] = {rows * gates * l->padded,
+                              rows * gates * l->padded,
                               s->directions * RNN_BIASES_OF(p->cell) * l->padded,
-                              2 * rows * l->padded, rows * l->padded};
-    int64_t *places[] = {&l->gates, &l->product, &l->bias, &l->state, &l->cell};
-    for (int i = 0; i < 5; i++) {
+                              2 * rows * l->padded,
+                              rows * l->padded,
+                              rows * l->padded,
+                              rows * l->padded};
+    int64_t *places[] = {&l->gates, &l->sums,    &l->bias,  &l->state,
+                         &l->cell,  &l->product, &l->update};
+    const int count = p->cell == RNN_CELL_GRU ? 7 : 5;
+    for (int i = 0; i < count; i++) {
         *places[i] = l->end;
         l->end = tn_round_up(l->end + counts[i], 32);
     }
@@ -49,8 +55,6 @@ static const char *unsupported(const tenon_context *context, const rnn_problem *
     const rnn_sizes *s = &p->size;
     if (!context->device.is_cpu)
         return "the device is not a CPU";
-    if (p->cell == RNN_CELL_GRU)
-        return "the GRU resets before the product";
     if ((p->flags & (RNN_HAS_PEEPHOLE | RNN_HAS_PROJECTION | RNN_HAS_RESERVE)) != 0)
         return "there are peepholes, a projection or a reserve";
     if (s->steps == 0)
@@ -85,8 +89,9 @@ static const char *direct_configure(tenon_context *context, const tn_problem *pr
     choice->workspace = (uint64_t)l->end * tn_acc_size(p->dtype);
     const int64_t panels = l->padded / l->panel;
     const double groups = (double)s->directions * (double)panels;
-    const tn_work work = {.launches = (double)s->steps,
-                          .groups = groups * (double)s->steps,
+    const double launches = (p->cell == RNN_CELL_GRU ? 2 : 1) * (double)s->steps;
+    const tn_work work = {.launches = launches,
+                          .groups = groups * launches,
                           .rate = tn_sum_rate(p->dtype),
                           .multiply_adds = weights * (double)s->batch,
                           .efficiency = DOT_PRODUCTS,
@@ -103,7 +108,7 @@ static const char *direct_configure(tenon_context *context, const tn_problem *pr
 static void direct_arguments(const rnn_problem *p, const rnn_layout *l, rnn_direct_args *args)
 {
     const rnn_sizes *s = &p->size;
-    *args = (rnn_direct_args){.inputs = s->inputs};
+    *args = (rnn_direct_args){.sums = l->sums, .inputs = s->inputs};
     tn_rnn_arguments(p, l, &args->layer);
     for (int g = 0; g < 4; g++) {
         const int gate = g < RNN_GATES_OF(p->cell) ? g : RNN_GATES_OF(p->cell) - 1;
@@ -150,7 +155,6 @@ static tenon_status direct_launch(const char *caller, tn_recording *recording,
     direct_arguments(p, l, &args);
     tn_launch launch = {.source = "rnn/direct",
                         .options = choice->options,
-                        .kernel = "direct",
                         .dimensions = 2,
                         .global = {(size_t)(l->padded / l->panel), (size_t)p->size.directions},
                         .local = {1, 1},
@@ -169,16 +173,19 @@ static tenon_status direct_launch(const char *caller, tn_recording *recording,
                                 offsetof(rnn_direct_args, layer.clip), 1};
     for (int64_t step = 0; step < p->size.steps; step++) {
         args.layer.step = (tenon_i32)step;
+        launch.kernel = "direct";
         TN_TRY(tn_record(caller, recording, &launch));
+        launch.kernel = "direct_second";
+        if (p->cell == RNN_CELL_GRU)
+            TN_TRY(tn_record(caller, recording, &launch));
     }
     return TENON_OK;
 }
 
 const tn_solver tn_rnn_direct = {
     .name = "direct",
-    .serves =
-        "on CPUs, without peepholes, projection and reserve, and no GRU that resets before the "
-        "product; rows of x, w, r and h0 are contiguous; for few steps",
+    .serves = "on CPUs, without peepholes, projection and reserve; rows of x, w, r and h0 are "
+              "contiguous; for few steps",
     .needs = "workspace for a step",
     .configure = direct_configure,
     .launch = direct_launch};

@@ -117,7 +117,8 @@ typedef struct rnn_layout {
     int64_t gates, panels, second, bias, peephole, state, cell, product, update, end;
     int64_t padded, padded_output, panel;
     int64_t gate_stride[3];
-    int64_t dx; /* sum of both directions, or the gradient of a 16-bit x */
+    int64_t sums; /* of rnn/direct: products with h */
+    int64_t dx;   /* sum of both directions, or the gradient of a 16-bit x */
     int64_t columns, first_depth, second_depth, second_column; /* of dgates */
     int64_t rows_each;
     bool widens;  /* x and w have 16 bits */

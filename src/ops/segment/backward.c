@@ -16,7 +16,7 @@ static void add_work(tenon_context *context, const segment_problem *p, double re
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double elements = (double)p->positions * (double)tn_segment_columns(p);
-    const tn_work work = {.launches = 1,
+    const tn_work work = {.launches = l->counted > 0 ? 3 : 1,
                           .items = (double)l->items,
                           .rate = tn_sum_rate(p->dtype),
                           .scalar = reads,
@@ -33,6 +33,8 @@ static const char *configure_rows(tenon_context *context, const tn_problem *prob
     const double positions = has_indices(p) ? (double)p->positions : 1;
     segment_layout *l = TN_LAYOUT(segment_layout, choice);
     tn_segment_lay_out(context, p, p->rows, positions, l);
+    tn_segment_counts_plan(p, 0, l);
+    choice->workspace = (uint64_t)l->counted;
     add_work(context, p, 4 * (double)p->rows * positions * (double)l->chunks, l, choice);
     return NULL;
 }
@@ -43,6 +45,8 @@ static tenon_status launch_rows(const char *caller, tn_recording *recording,
     const segment_problem *p = (const segment_problem *)problem;
     const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
     segment_args args = tn_segment_args_of(p, l);
+    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
+                                    SEGMENT_SEGMENTS));
     return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_DY, SEGMENT_DX, true,
                              "segment_backward");
 }
@@ -106,6 +110,8 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
     l->expanded = tn_round_up(p->positions * tn_segment_columns(p) *
                                   (int64_t)tenon_dtype_size((tenon_dtype)p->dtype),
                               TN_WORKSPACE_ALIGNMENT);
+    tn_segment_counts_plan(p, l->expanded, l);
+    l->expanded += l->counted;
     choice->workspace = (uint64_t)l->expanded;
     const scatter_problem scatter = scatter_of(p, l);
     choice->time = tn_problem_time(context, &tn_gather_backward_family, &scatter.head);
@@ -125,6 +131,8 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
     tn_frame_operand(&frame, GATHER_FROM, TN_WORKSPACE, 0);
     tn_frame_operand(&frame, GATHER_INDICES, SEGMENT_INDICES, 0);
     tn_frame_operand(&frame, GATHER_TO, SEGMENT_DX, 0);
+    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
+                                    SEGMENT_SEGMENTS));
     TN_TRY(tn_segment_record(caller, recording, &expanded, choice, &args, l, SEGMENT_DY,
                              TN_WORKSPACE, true, "segment_backward"));
     return tn_child_record(caller, recording, &frame, &tn_gather_backward_family, &scatter.head);
@@ -133,12 +141,14 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
 const tn_solver tn_segment_backward_rows = {
     .name = "rows",
     .serves = "everything; each row of dx reads all indices; best without indices",
+    .needs = "workspace of a u32 for each segment, for means with indices, if there may be as much",
     .configure = configure_rows,
     .launch = launch_rows};
 
 const tn_solver tn_segment_backward_sorted = {
     .name = "sorted",
     .serves = "indices: stores a row for each position, and adds them as tenon_gather_backward",
-    .needs = "workspace of a row for each position, and that of the gradient of a gather",
+    .needs = "workspace of a row for each position, that of the gradient of a gather, and of a u32 "
+             "for each segment for means",
     .configure = configure_sorted,
     .launch = launch_sorted};

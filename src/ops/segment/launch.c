@@ -26,7 +26,7 @@ void tn_segment_lay_out(const tenon_context *context, const segment_problem *p, 
     const int64_t width = p->shape[last];
     const bool is_dense =
         p->stride[SEGMENT_ROWS][last] == 1 && p->stride[SEGMENT_RESULTS][last] == 1;
-    l->lanes = is_cpu && is_dense ? CPU_LANES : 1;
+    *l = (segment_layout){.lanes = is_cpu && is_dense ? CPU_LANES : 1};
     l->chunks = tn_segment_columns(p) / width * tn_ceil_div(width, l->lanes);
     l->each = 1;
     if (is_cpu && work * (double)l->lanes < CPU_CHUNK)
@@ -47,8 +47,9 @@ segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *
                          .lanes = l->lanes,
                          .chunks = l->chunks,
                          .each = l->each,
+                         .counts_at = l->counts / (int64_t)sizeof(uint32_t),
                          .kind = (tenon_i32)p->kind,
-                         .flags = (tenon_i32)p->flags};
+                         .flags = (tenon_i32)p->flags | (l->counted > 0 ? SEGMENT_COUNTED : 0)};
     memcpy(args.shape, p->shape, sizeof args.shape);
     memcpy(args.stride, p->stride, sizeof args.stride);
     return args;
@@ -83,20 +84,25 @@ tenon_status tn_segment_record(const char *caller, tn_recording *recording,
     const uint32_t first = is_backward ? SEGMENT_Y : SEGMENT_X,
                    last = is_backward ? SEGMENT_X : SEGMENT_Y;
     const size_t offsets = offsetof(segment_args, offset);
-    tn_patch patches[SEGMENT_OPERANDS] = {
+    tn_patch patches[SEGMENT_OPERANDS + 1] = {
         {TN_PATCH_OFFSET, from, (uint16_t)(offsets + first * sizeof(tenon_i64)), size},
         {TN_PATCH_OFFSET, to, (uint16_t)(offsets + last * sizeof(tenon_i64)), size}};
     tn_launch launch = {.source = is_backward ? "segment/backward" : "segment/reduce",
                         .kernel = kernel,
                         .options = choice->options,
                         .dimensions = 1,
-                        .operands = {from, from, from, from, to},
-                        .operand_count = SEGMENT_OPERANDS,
+                        .operands = {from, from, from, from, to, from},
+                        .operand_count = is_backward ? SEGMENT_OPERANDS + 1 : SEGMENT_OPERANDS,
                         .args = args,
                         .args_size = sizeof *args,
                         .patches = patches,
                         .patch_count = 2};
     tn_segment_lists(p, from, SEGMENT_INDICES, &launch, patches);
+    if (l->counted > 0) {
+        launch.operands[SEGMENT_OPERANDS] = TN_WORKSPACE;
+        patches[launch.patch_count++] = (tn_patch){
+            TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(segment_args, counts_at), sizeof(uint32_t)};
+    }
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(l->items, (int64_t)launch.local[0]);
     return tn_record(caller, recording, &launch);

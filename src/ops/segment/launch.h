@@ -13,6 +13,8 @@ typedef struct segment_layout {
     int64_t lanes, chunks, each, items;
     int64_t expanded;                /* bytes of the workspace for a row of each position */
     int64_t length, windows, values; /* positions of a block, and bytes of the blocks' results */
+    int64_t counts, counted; /* start and size in bytes of the segments' numbers of rows in the
+                              * workspace; size 0: each work-item counts them itself */
 } segment_layout;
 
 /* Returns the number of columns. */
@@ -24,6 +26,16 @@ void tn_segment_lay_out(const tenon_context *context, const segment_problem *p, 
 
 /* Returns the arguments that follow from the problem and the layout. */
 segment_args tn_segment_args_of(const segment_problem *p, const segment_layout *l);
+
+/* Lays out the segments' numbers of rows in the workspace from offset `at` on, if a gradient needs
+ * them and the workspace may be as large. */
+void tn_segment_counts_plan(const segment_problem *p, int64_t at, segment_layout *l);
+
+/* Records the launches that count them, if they are laid out. `indices` and `segments` are the
+ * numbers of these operands. */
+tenon_status tn_segment_counts_record(const char *caller, tn_recording *recording,
+                                      const segment_problem *p, const tn_choice *choice,
+                                      const segment_layout *l, uint16_t indices, uint16_t segments);
 
 /* Completes the patches and operands of a launch: `from` has the place `first`, and the lists of
  * the call the next ones. A list that the call does not have is replaced by `from`, because a

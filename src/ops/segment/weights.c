@@ -22,7 +22,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         *l = (segment_layout){.lanes = 1};
     l->each = context->device.is_cpu ? tn_ceil_div(CPU_WORK, POSITION + columns) : 1;
     l->items = tn_ceil_div(p->positions, l->each);
-    const tn_work work = {.launches = 1,
+    tn_segment_counts_plan(p, 0, l);
+    choice->workspace = (uint64_t)l->counted;
+    const tn_work work = {.launches = l->counted > 0 ? 3 : 1,
                           .items = (double)l->items,
                           .rate = tn_sum_rate(p->dtype),
                           .scalar = POSITION * (double)p->positions,
@@ -49,15 +51,16 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
     const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
     const uint32_t types[SEGMENT_OPERANDS] = {p->dtype, p->index_type, p->dtype, p->segment_type,
                                               p->dtype};
-    tn_patch patches[SEGMENT_OPERANDS];
+    tn_patch patches[SEGMENT_OPERANDS + 1];
     segment_args args = tn_segment_args_of(p, l);
     tn_launch launch = {.source = "segment/weights",
                         .kernel = "segment_weights",
                         .options = choice->options,
                         .dimensions = 1,
                         .operands = {SEGMENT_WEIGHTS_X, SEGMENT_WEIGHTS_X, SEGMENT_WEIGHTS_X,
-                                     SEGMENT_WEIGHTS_X, SEGMENT_WEIGHTS_DY, SEGMENT_DWEIGHTS},
-                        .operand_count = 6,
+                                     SEGMENT_WEIGHTS_X, SEGMENT_WEIGHTS_DY, SEGMENT_DWEIGHTS,
+                                     SEGMENT_WEIGHTS_X},
+                        .operand_count = 7,
                         TN_ARGS(args),
                         .patches = patches};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
@@ -70,6 +73,13 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
             (uint16_t)(offsetof(segment_args, offset) + views[i].place * sizeof(tenon_i64)),
             (uint32_t)tenon_dtype_size((tenon_dtype)types[views[i].place])};
     }
+    if (l->counted > 0) {
+        launch.operands[6] = TN_WORKSPACE;
+        patches[launch.patch_count++] = (tn_patch){
+            TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(segment_args, counts_at), sizeof(uint32_t)};
+    }
+    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_WEIGHTS_INDICES,
+                                    SEGMENT_WEIGHTS_SEGMENTS));
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(l->items, (int64_t)launch.local[0]);
     return tn_record(caller, recording, &launch);
@@ -78,5 +88,6 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
 const tn_solver tn_segment_weights_products = {
     .name = "products",
     .serves = "everything; a work-item computes the scalar products of some positions",
+    .needs = "workspace of a u32 for each segment, for means with indices, if there may be as much",
     .configure = configure,
     .launch = launch};

@@ -29,7 +29,7 @@ typedef struct sort_problem {
 } sort_problem;
 
 extern const tn_family tn_sort_family, tn_search_sorted_family;
-extern const tn_solver tn_sort_rank, tn_sort_select, tn_sort_radix;
+extern const tn_solver tn_sort_rank, tn_sort_select, tn_sort_merge, tn_sort_radix;
 
 tn_prepare_function tn_sort_prepare, tn_top_k_prepare, tn_search_sorted_prepare;
 
