@@ -34,11 +34,14 @@ class Usage(unittest.TestCase):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_the_argument(self):
-        for args, named in (([], "usage"), (["walk"], "usage"), (["run", "--none"], "none"),
+        for args, named in (([], "usage"), (["walk"], "usage"), (["run", "--none"], 'unknown option "--none"'),
+                            (["ceilings", "--suite", "gemm"], 'ceilings: unknown option "--suite"'),
+                            (["list", "--solver", "x"], 'list: unknown option "--solver"'),
                             (["run", "extra"], "extra"), (["run", "--suite", "gemn"], "gemn"),
                             (["run", "--suite", ""], "suite"), (["run", "--dtype", "f33"], "f33"),
                             (["run", "--peers", "mkl"], "mkl"), (["run", "--time", "0"], "--time"),
-                            (["run", "--time", "1s"], "--time"),
+                            (["run", "--time", "1s"], '--time: "1s" is not a number from 0.001 to 3600'),
+                            (["run", "--time", "nan"], '--time: "nan" is not'),
                             (["run", "--workspace", "-1"], "--workspace"),
                             (["run", "--workspace", "much"], "--workspace"),
                             (["run", "--min-flops", ""], "--min-flops"),

@@ -126,11 +126,11 @@ class Calls(Tune):
 
     def test_wrong_usage(self):
         for args, why in (((), "specify exactly one of"), ((*COPY, "--suite", "gemm"), "specify exactly one of"),
-                          ((*COPY, "--time", "soon"), '"soon" is not a number'),
+                          ((*COPY, "--time", "soon"), '--time: "soon" is not a number'), ((*COPY, "--time", "0"), '--time: "0" is not'),
                           (("--suite", "dog"), 'unknown suite "dog", allowed: '),
                           ((*COPY, "--dtype", "f31"), 'unknown type "f31"'), (("--calls",), "is missing"),
-                          ((*COPY, "--jobs", "0"), '"0" is out of range, allowed: 1 to'),
-                          ((*COPY, "--jobs", "many"), '"many" is out of range, allowed: 1 to'),
+                          ((*COPY, "--jobs", "0"), '--jobs: "0" is not an integer from 1 to'),
+                          ((*COPY, "--jobs", "many"), '--jobs: "many" is not an integer from 1 to'),
                           (("--build", "copy/rows", "--suite", "gemm"), "the call of --build is missing")):
             self.assertIn(why, self.tune(*args, status=2))
 
