@@ -87,7 +87,7 @@ static bool read_part(const command *c, const char *text, bench_options *o)
 
 /* The values that are converted after all options have been read. */
 typedef struct raw_values {
-    double workspace;
+    double workspace; /* negative: the option is absent */
     uint64_t repeats;
     const char *part;
 } raw_values;
@@ -215,12 +215,12 @@ bool bench_parse(const command *c, unsigned options, int argc, char **argv, benc
 {
     command_line line;
     command_option table[BENCH_MOST_OPTIONS];
-    raw_values raw = {.workspace = (double)TENON_WORKSPACE_DEFAULT, .repeats = 2};
+    raw_values raw = {.workspace = -1, .repeats = 2};
     *o = (bench_options){.least_operations = 4e6};
     fill_table(options, o, &raw, table);
     const bool well = command_line_read(c, argc, argv, table, 0, &line);
     *status = line.status;
-    o->workspace = (uint64_t)raw.workspace;
+    o->workspace = raw.workspace < 0 ? TENON_WORKSPACE_DEFAULT : (uint64_t)raw.workspace;
     o->repeats = (uint32_t)raw.repeats;
     return well && read_part(c, raw.part, o) && options_make_sense(c, o);
 }

@@ -100,7 +100,8 @@ def of_first(file):
     states = [state for state in ("cold", "driver", "warm", "exited", "aborted")
               if any(r["caches"] == state for r in file["results"])]
     times = {(r["case"], r["caches"]): f'{r["median_ns"] / 1e6:.1f}' for r in file["results"]}
-    rows = [[case, *(times.get((case, state), "") for state in states)] for case in dict.fromkeys(r["case"] for r in file["results"])]
+    rows = [[case, *(times.get((case, state), "") for state in states)]
+            for case in dict.fromkeys(r["case"] for r in file["results"])]
     rounds = min(len(r["rounds_ns"]) for r in file["results"])
     return where(file, f"Milliseconds, medians of {rounds} processes.", ["First call", *states], rows)
 
@@ -113,7 +114,7 @@ def shown(file, by_case):
     """Returns the table of a file that tenon-bench wrote."""
     if "ratios" not in file["summary"]:
         return of_regret(file)
-    if any("caches" in r for r in file["results"]):
+    if any("caches" in r for r in file.get("results", [])):
         return of_first(file)
     if all("layers_ns" in r for r in file.get("results", [{}])):
         return of_networks(file)

@@ -87,7 +87,8 @@ class ClosedPipe(InFolder):
         for words in (["hosts", str(path)], ["hosts", "--help"], ["compare", "--help"], ["report", "--help"]):
             reader, writer = os.pipe()
             os.close(reader)
-            done = subprocess.run([sys.executable, str(FOLDER), *words], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run([sys.executable, str(FOLDER), *words], stdout=writer, stderr=subprocess.PIPE, text=True,
+                                  check=False)
             os.close(writer)
             self.assertEqual(done.stderr, "", words)
             self.assertIn(done.returncode, (0, 128 + signal.SIGPIPE), words)  # argparse ignores that its help cannot be written

@@ -112,8 +112,8 @@ class Calls(Tune):
                 pass
         os.close(ours)
         self.assertEqual(process.returncode, 0, shown)
-        self.assertRegex(shown, rb"\r\x1b\[K0 of 2 calls, \d+ s: \d+ candidates of prelu x=f32")
-        self.assertRegex(shown, rb"1 of 2 calls, \d+ s, about \d+ s left: \d+ candidates of copy ")
+        self.assertRegex(shown, rb"\r\x1b\[K\[\.{20}\] 0/2  \d+ candidates of prelu x=f32")
+        self.assertRegex(shown, rb"\[#{10}\.{10}\] 1/2, \d+:\d\d left  \d+ candidates of copy ")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
     def test_wrong_files_of_calls(self):

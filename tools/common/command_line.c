@@ -111,25 +111,18 @@ static bool read_number(const command *c, const command_option *o, const char *t
     return true;
 }
 
-/* Sets the value of an option. Returns false, after a message, if it is not allowed. */
+/* Sets the value of an option that has one. Returns false, after a message, if it is not allowed.
+ */
 static bool set_value(const command *c, const command_option *o, char *text)
 {
-    switch (o->kind) {
-    case OPTION_FLAG:
-        *(bool *)o->value = true;
-        return true;
-    case OPTION_TEXT:
-        if (text[0] == '\0') {
-            (void)command_line_wrong(c, "--%s: the value is missing", o->name);
-            return false;
-        }
-        *(const char **)o->value = text;
-        return true;
-    case OPTION_NUMBER:
-    case OPTION_COUNT:
-    default:
+    if (o->kind != OPTION_TEXT)
         return read_number(c, o, text, o->kind == OPTION_COUNT);
+    if (text[0] == '\0') {
+        (void)command_line_wrong(c, "--%s: the value is missing", o->name);
+        return false;
     }
+    *(const char **)o->value = text;
+    return true;
 }
 
 /* Prints why popt refuses the command line. */
@@ -158,8 +151,9 @@ static bool read_options(const command *c, poptContext context, const command_op
             return false;
         }
         const command_option *o = &options[found - 1];
-        char *text = o->kind != OPTION_FLAG ? keep(poptGetOptArg(context)) : NULL;
-        if (!set_value(c, o, text))
+        if (o->kind == OPTION_FLAG)
+            *(bool *)o->value = true;
+        else if (!set_value(c, o, keep(poptGetOptArg(context))))
             return false;
     }
     if (found < -1)
