@@ -1,8 +1,8 @@
-/* Measures the cost of first use, from an existing context on: a product of 512x512x512, the first
- * 3x3 convolution after it, all plans of a forward pass of ResNet-50 with 8 images, and the same
- * plans once more; and, in a second table, the first inference of whole networks with 1 image: from
- * dense filters in memory to the first result. Each row is measured in its own process, with these
- * caches:
+/* tenon-bench first: measures the cost of first use, from an existing context on: a product of
+ * 512x512x512, the first 3x3 convolution after it, all plans of a forward pass of ResNet-50 with 8
+ * images, and the same plans once more; and, in a second table, the first inference of whole
+ * networks with 1 image: from dense filters in memory to the first result. Each row is measured in
+ * its own process, with these caches:
  *
  *   cold    all empty: Tenon's store and the driver's cache
  *   driver  Tenon's store off, the driver's cache full: the state without a store
@@ -11,14 +11,15 @@
  *           for two seconds, and returned from main without releasing anything
  *   aborted as exited, but the process ended by abort, as after an uncaught exception
  *
- *   bench-first [ROUNDS [NETWORK]]    medians of ROUNDS rounds (default 3), each of which starts
- *                                     with the cold run; with NETWORK only the second table, for
- *                                     networks whose names contain it
- *
- * Results are compared with sums in double, outside the measured time. */
+ * The figures are medians of several rounds, each of which starts with the cold run. Results are
+ * compared with sums in double, outside the measured time. */
 #define _GNU_SOURCE
-#include "environment.h"
 #include "first.h"
+
+#include "device.h"
+#include "environment.h"
+#include "report.h"
+#include "session.h"
 #include "shapes/shapes.h"
 #include "timing.h"
 
@@ -53,7 +54,7 @@ static void compare_product(const float *a, const float *b, const float *d)
             for (int k = 0; k < SIZE; k++)
                 sum += (double)a[row * SIZE + k] * b[k * SIZE + col];
             if (!(fabs(sum - d[row * SIZE + col]) <= SIZE * SIZE * 6e-8)) {
-                fprintf(stderr, "bench-first: element %d, %d is %g, must be %g\n", row, col,
+                fprintf(stderr, "tenon-bench first: element %d, %d is %g, must be %g\n", row, col,
                         (double)d[row * SIZE + col], sum);
                 exit(1);
             }
@@ -150,7 +151,8 @@ static void compare_convolution(const float *y, int channels, int size)
                   cols = i % size % (size - 1) == 0 ? 2 : 3;
         const double sum = channels * rows * cols;
         if (!(fabs(y[i] - sum) <= 1e-3 * sum)) {
-            fprintf(stderr, "bench-first: pixel %d is %g, must be %g\n", i, (double)y[i], sum);
+            fprintf(stderr, "tenon-bench first: pixel %d is %g, must be %g\n", i, (double)y[i],
+                    sum);
             exit(1);
         }
     }
@@ -220,12 +222,29 @@ static void run(const char *store, const char *driver, ending end, double times[
     bench_run_process(&caches, &calls, times);
 }
 
-static void print_row(const char *caches, int measures, double times[MEASURES][BENCH_MOST_ROUNDS],
-                      int rounds)
+void bench_first_add(bench_first *first, const char *name, const char *caches, const double *times)
+{
+    double sorted[BENCH_MOST_ROUNDS];
+    json_t *rounds = json_array();
+    for (int i = 0; i < first->rounds; i++) {
+        sorted[i] = times[i];
+        json_array_append_new(rounds, json_real(1e9 * times[i]));
+    }
+    json_array_append_new(
+        first->results, json_pack("{s:i, s:s, s:s, s:s, s:f, s:o}", "device", 0, "suite", "first",
+                                  "case", name, "caches", caches, "median_ns",
+                                  1e9 * bench_median(sorted, first->rounds), "rounds_ns", rounds));
+}
+
+/* Prints and adds the first `measures` results of a state of the caches. */
+static void add_row(bench_first *first, const char *caches, int measures,
+                    double times[MEASURES][BENCH_MOST_ROUNDS])
 {
     printf("%-8s", caches);
-    for (int i = 0; i < measures; i++)
-        printf("  %*.1f", (int)strlen(names[i]), 1e3 * bench_median(times[i], rounds));
+    for (int i = 0; i < measures; i++) {
+        bench_first_add(first, names[i], caches, times[i]);
+        printf("  %*.1f", (int)strlen(names[i]), 1e3 * bench_median(times[i], first->rounds));
+    }
     printf("\n");
 }
 
@@ -246,12 +265,13 @@ static void measure_after(ending end, const char *store, const char *driver, dou
 }
 
 /* Measures and prints the first table. */
-static void measure_calls(const bench_caches *caches, int rounds)
+static void measure_calls(const bench_caches *caches, bench_first *first)
 {
     static double exited[MEASURES][BENCH_MOST_ROUNDS], aborted[MEASURES][BENCH_MOST_ROUNDS];
     static double cold[MEASURES][BENCH_MOST_ROUNDS], warm[MEASURES][BENCH_MOST_ROUNDS],
         driver_full[MEASURES][BENCH_MOST_ROUNDS];
     const char *store = caches->store, *driver = caches->driver;
+    const int rounds = first->rounds;
     double times[MEASURES];
     printf("milliseconds, medians of %d rounds\n%-8s", rounds, "caches");
     for (int i = 0; i < MEASURES; i++)
@@ -272,34 +292,104 @@ static void measure_calls(const bench_caches *caches, int rounds)
         measure_after(ABORTED, store, driver, times);
         add(aborted, round, times);
     }
-    print_row("cold", MEASURES, cold, rounds);
-    print_row("driver", MEASURES, driver_full, rounds);
-    print_row("warm", MEASURES, warm, rounds);
-    print_row("exited", CONVOLUTION + 1, exited, rounds);
-    print_row("aborted", CONVOLUTION + 1, aborted, rounds);
+    add_row(first, "cold", MEASURES, cold);
+    add_row(first, "driver", MEASURES, driver_full);
+    add_row(first, "warm", MEASURES, warm);
+    add_row(first, "exited", CONVOLUTION + 1, exited);
+    add_row(first, "aborted", CONVOLUTION + 1, aborted);
     printf("\n");
 }
 
-int main(int argc, char **argv)
+/* Writes the file of --json. The device is opened only now, because a process that uses OpenCL must
+ * not be copied. */
+static bool write_json(const bench_options *o, int argc, char **argv, bench_first *first)
 {
-    char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
-    const int rounds = argc > 1 ? atoi(argv[1]) : 3;
-    const bench_caches caches = {store, driver};
-    if (rounds < 1 || rounds > BENCH_MOST_ROUNDS) {
-        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1],
-                BENCH_MOST_ROUNDS);
-        return 2;
+    bench_session session = {.options = o};
+    bench_file file = bench_file_begin(o, argc, argv);
+    bool well = bench_open_session(&session);
+    if (well) {
+        json_array_append_new(file.devices, bench_json_device(&session));
+        well = bench_json_write(
+            o->json, bench_json_document(&file, true, json_incref(first->results),
+                                         json_pack("{s:[], s:[]}", "ratios", "slowest")));
     }
-    bench_prepare_environment(argv);
+    bench_close_session(&session);
+    bench_file_end(&file);
+    return well;
+}
+
+/* Measures with caches in a temporary folder. Returns false if there is none. */
+static bool measure_all(const char *network, bench_first *first)
+{
+    char folder[] = "/tmp/tenon-bench-first-XXXXXX", store[64], driver[64];
+    const bench_caches caches = {store, driver};
     if (mkdtemp(folder) == NULL) {
         perror(folder);
-        return 1;
+        return false;
     }
     snprintf(store, sizeof store, "%s/store", folder);
     snprintf(driver, sizeof driver, "%s/driver", folder);
-    if (argc < 3)
-        measure_calls(&caches, rounds);
-    bench_first_networks(&caches, rounds, argc > 2 ? argv[2] : "");
+    if (network == NULL)
+        measure_calls(&caches, first);
+    bench_first_networks(&caches, network != NULL ? network : "", first);
     bench_remove_folder(folder);
-    return 0;
+    return true;
 }
+
+/* Reads the number of rounds. Returns false, after a message, if it is not allowed. */
+static bool read_rounds(const char *text, int *rounds)
+{
+    char end;
+    if (text == NULL ||
+        (sscanf(text, "%d%c", rounds, &end) == 1 && *rounds >= 1 && *rounds <= BENCH_MOST_ROUNDS))
+        return true;
+    (void)command_line_wrong(&bench_first_command, "ROUNDS: \"%s\" is not an integer from 1 to %d",
+                             text, BENCH_MOST_ROUNDS);
+    return false;
+}
+
+/* Runs the measurements and writes the file. Returns the exit status. */
+static int run_with(const bench_options *o, int argc, char **argv, int rounds, const char *network)
+{
+    bench_first first = {.rounds = rounds, .results = json_array()};
+    bool well = measure_all(network, &first);
+    if (well && json_array_size(first.results) == 0) {
+        bench_complain("first: no network has a name with \"%s\"", network);
+        well = false;
+    }
+    if (well && o->json != NULL)
+        well = write_json(o, argc, argv, &first);
+    json_decref(first.results);
+    return well ? 0 : 1;
+}
+
+static int run_command(int argc, char **argv)
+{
+    bench_options o = {.workspace = TENON_WORKSPACE_DEFAULT, .peers = "none"};
+    command_line line;
+    int rounds = 3;
+    const command_option known[] = {
+        {"json", OPTION_TEXT, &o.json, "FILE", "write the results as JSON"},
+        {NULL},
+    };
+    if (!command_line_read(&bench_first_command, argc, argv, known, 2, &line))
+        return line.status;
+    if (!read_rounds(line.operands[0], &rounds) || !bench_suites_load(NULL) ||
+        (o.json != NULL && !bench_can_write(o.json)))
+        return BENCH_WRONG_USE;
+    bench_prepare_environment(argv);
+    return run_with(&o, argc, argv, rounds, line.count > 1 ? line.operands[1] : NULL);
+}
+
+const command bench_first_command = {
+    .name = "first",
+    .summary = "measure the cost of first use, with empty and with full caches",
+    .run = run_command,
+    .arguments = "[ROUNDS [NETWORK]]",
+    .details =
+        "Each row is measured in processes of their own with caches of their own: cold: all\n"
+        "empty; driver: Tenon's store off, the driver's cache full; warm: Tenon's store full,\n"
+        "the driver's cache empty; exited and aborted: as warm, but the store was left by a\n"
+        "process that released nothing. Prints medians of ROUNDS rounds (default 3); with\n"
+        "NETWORK, only the first inference of the networks whose names contain it.\n",
+};

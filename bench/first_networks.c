@@ -37,8 +37,9 @@ static void measure_network(const void *user, double *times)
     tenon_context_release(context);
 }
 
-void bench_first_networks(const bench_caches *caches, int rounds, const char *filter)
+void bench_first_networks(const bench_caches *caches, const char *filter, bench_first *first)
 {
+    const int rounds = first->rounds;
     printf("first inference with 1 image, milliseconds, medians of %d rounds\n%-14s  %8s  %8s\n",
            rounds, "network", "cold", "warm");
     for (uint32_t network = 0; network < bench_network_count(); network++) {
@@ -54,6 +55,10 @@ void bench_first_networks(const bench_caches *caches, int rounds, const char *fi
             bench_empty_folder(caches->driver);
             bench_run_process(caches, &inference, &warm[round]);
         }
+        char name[BENCH_NAME_SIZE];
+        snprintf(name, sizeof name, "first inference of %s, 1 image", bench_network_name(network));
+        bench_first_add(first, name, "cold", cold);
+        bench_first_add(first, name, "warm", warm);
         printf("%-14s  %8.1f  %8.1f\n", bench_network_name(network),
                1e3 * bench_median(cold, rounds), 1e3 * bench_median(warm, rounds));
     }

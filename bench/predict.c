@@ -97,8 +97,8 @@ static void predict_all(prediction *p, const bench_entry *entries, uint32_t coun
 }
 
 /* Predicts the cases, and writes the file. Returns false if there is no prediction. */
-static bool run(bench_session *session, const bench_options *o, const bench_entry *entries,
-                uint32_t count, int argc, char **argv, prediction *p)
+static bool write_all(bench_session *session, const bench_options *o, const bench_entry *entries,
+                      uint32_t count, int argc, char **argv, prediction *p)
 {
     bench_file file = bench_file_begin(o, argc, argv);
     bool well = true;
@@ -115,26 +115,33 @@ static bool run(bench_session *session, const bench_options *o, const bench_entr
     return well;
 }
 
+/* Returns the kind of device of --target. If there is none, prints the valid names to stderr and
+ * returns NULL. */
 static const tn_device_kind *target_of(const bench_options *o)
 {
     const tn_device_kind *kind = o->target != NULL ? tn_device_kind_named(o->target) : NULL;
+    char names[512] = "";
+    size_t used = 0;
+    if (kind != NULL)
+        return kind;
+    for (size_t i = 0; i < tn_device_kind_count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", tn_device_kinds[i].name);
     if (o->target == NULL)
-        fprintf(stderr, "tenon-bench: predict needs --target NAME, allowed:");
-    else if (kind == NULL)
-        fprintf(stderr, "tenon-bench: unknown target \"%s\", allowed:", o->target);
-    for (size_t i = 0; kind == NULL && i < tn_device_kind_count; i++)
-        fprintf(stderr, " %s", tn_device_kinds[i].name);
-    if (kind == NULL)
-        fprintf(stderr, "\n");
-    return kind;
+        (void)command_line_wrong(&bench_predict_command, "--target NAME is missing, allowed:%s",
+                                 names);
+    else
+        (void)command_line_wrong(&bench_predict_command,
+                                 "--target: unknown target \"%s\", allowed:%s", o->target, names);
+    return NULL;
 }
 
-int bench_predict(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     bench_options o;
     uint32_t count;
-    if (!bench_parse(argc - 1, argv + 1, &o))
-        return BENCH_WRONG_USE;
+    int status;
+    if (!bench_parse(&bench_predict_command, BENCH_OF_PREDICT, argc, argv, &o, &status))
+        return status;
     const tn_device_kind *kind = target_of(&o);
     if (kind == NULL)
         return BENCH_WRONG_USE;
@@ -147,9 +154,17 @@ int bench_predict(int argc, char **argv)
     if (count == 0)
         bench_complain_no_case(&o);
     const bool well = count > 0 && entries != NULL && open_target(&session, kind, &p) &&
-                      run(&session, &o, entries, count, argc, argv, &p);
+                      write_all(&session, &o, entries, count, argc, argv, &p);
     json_decref(p.list);
     bench_close_session(&session);
     free(entries);
     return well ? 0 : count == 0 ? BENCH_WRONG_USE : 1;
 }
+
+const command bench_predict_command = {
+    .name = "predict",
+    .summary = "print the device model's estimates for a kind of device; nothing is measured",
+    .run = run,
+    .arguments = "",
+    .details = "The default suites are those that suit the kind.\n",
+};

@@ -2,7 +2,8 @@
 #ifndef BENCH_PREDICT_H
 #define BENCH_PREDICT_H
 
-/* Runs the command with the program's arguments. Returns its exit status. */
-int bench_predict(int argc, char **argv);
+#include "command_line.h"
+
+extern const command bench_predict_command;
 
 #endif

@@ -82,7 +82,7 @@ void bench_run_process(const bench_caches *caches, const bench_measurement *m, d
     close(ends[0]);
     if (child < 0 || waitpid(child, &status, 0) != child || !ended_as_told(status, m->signal) ||
         !told) {
-        fprintf(stderr, "bench-first: a process failed\n");
+        fprintf(stderr, "tenon-bench first: a process failed\n");
         exit(1);
     }
 }

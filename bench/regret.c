@@ -8,6 +8,7 @@
 #include "options.h"
 #include "provenance.h"
 #include "report.h"
+#include "resume.h"
 #include "runner.h"
 #include "session.h"
 #include "timing.h"
@@ -257,7 +258,59 @@ typedef struct regrets {
     outcome *outcomes;
     uint32_t count;
     bench_file file;
+    json_t *earlier; /* the document of an earlier run that is resumed; NULL: none */
 } regrets;
+
+static bool is_of(const json_t *o, const bench_entry *e, const char *name)
+{
+    return strcmp(bench_json_text(o, "suite"), e->suite->name) == 0 &&
+           strcmp(bench_json_text(o, "case"), name) == 0 &&
+           strcmp(bench_json_text(o, "dtype"), tenon_dtype_string(e->dtype)) == 0;
+}
+
+/* Returns the element of a list of the earlier document that belongs to the case, or NULL. */
+static const json_t *earlier_of(const regrets *all, const char *list, const bench_entry *e,
+                                const char *name)
+{
+    const json_t *items = json_object_get(all->earlier, list);
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (is_of(json_array_get(items, i), e, name))
+            return json_array_get(items, i);
+    return NULL;
+}
+
+/* Takes the result of a case from an earlier run, in which it did not fail. Returns false if there
+ * is none. */
+static bool take_earlier(const regrets *all, const bench_entry *e, const char *name, outcome *o)
+{
+    const json_t *found = earlier_of(all, "results", e, name);
+    json_t *measured = json_object_get(found, "measured");
+    if (found == NULL || earlier_of(all, "failures", e, name) != NULL)
+        return false;
+    *o = (outcome){.dtype = e->dtype,
+                   .chosen_time = bench_json_number(found, "chosen_ns"),
+                   .best_time = bench_json_number(found, "best_ns"),
+                   .ratio = bench_json_number(found, "ratio"),
+                   .candidates = (uint32_t)json_array_size(measured)};
+    snprintf(o->suite, sizeof o->suite, "%s", e->suite->name);
+    snprintf(o->name, sizeof o->name, "%s", name);
+    snprintf(o->chosen, sizeof o->chosen, "%s", bench_json_text(found, "chosen"));
+    snprintf(o->best, sizeof o->best, "%s", bench_json_text(found, "best"));
+    if (!(o->ratio > 0) || o->candidates == 0)
+        return false;
+    o->measured = json_incref(measured);
+    return true;
+}
+
+/* Records why a case failed; an earlier result of it is not resumed. */
+static void add_failure(regrets *all, const bench_entry *e, const char *name)
+{
+    const char *why = *bench_complaint() != '\0' ? bench_complaint() : tenon_last_error();
+    json_array_append_new(all->file.failures, json_pack("{s:i, s:s, s:s, s:s, s:s}", "device", 0,
+                                                        "suite", e->suite->name, "case", name,
+                                                        "dtype", tenon_dtype_string(e->dtype),
+                                                        "why", *why != '\0' ? why : "unknown"));
+}
 
 typedef struct totals {
     double median, most; /* of the ratios; `most` is their 95th percentile */
@@ -323,6 +376,26 @@ static void print_totals(const regrets *all)
            all->count, t.median, t.most, t.least_candidates);
 }
 
+/* Measures a case, or takes its result from an earlier run. Returns false if it failed. */
+static bool run_entry(bench_session *session, const bench_entry *e, const char *name,
+                      tn_search_space *candidates, regrets *all)
+{
+    outcome *o = &all->outcomes[all->count];
+    const bool is_earlier = take_earlier(all, e, name, o);
+    bench_forget_complaint();
+    const bool right = is_earlier || run_case(session, e, candidates, o);
+    bench_progress_clear();
+    if (is_earlier || (o->ratio > 0 && !bench_interrupted)) {
+        print_outcome(o);
+        all->count++;
+    } else {
+        json_decref(o->measured);
+    }
+    if (!right && !bench_interrupted)
+        add_failure(all, e, name);
+    return right || bench_interrupted;
+}
+
 /* Measures all cases. Returns false if one failed. */
 static bool run_cases(bench_session *session, const bench_entry *entries, uint32_t count,
                       tn_search_space *candidates, regrets *all)
@@ -335,16 +408,8 @@ static bool run_cases(bench_session *session, const bench_entry *entries, uint32
         char name[BENCH_NAME_SIZE];
         entries[i].suite->kind->name_of(entries[i].suite, entries[i].number, name);
         bench_progress(i, count, i > 0 ? (bench_now() - start) / i * (count - i) : -1, name);
-        outcome *o = &all->outcomes[all->count];
-        const bool right = run_case(session, &entries[i], candidates, o);
-        bench_progress_clear();
-        if (o->ratio > 0 && !bench_interrupted) {
-            print_outcome(o);
-            all->count++;
-        } else {
-            json_decref(o->measured);
-        }
-        well = (right || bench_interrupted) && write_json(session, all, false) && well;
+        well &= run_entry(session, &entries[i], name, candidates, all);
+        well &= write_json(session, all, false);
     }
     return well;
 }
@@ -355,7 +420,15 @@ static int run_all(bench_session *session, const bench_entry *entries, uint32_t 
     bench_catch_interrupts();
     bench_print_device(&session->device);
     all->file.store = bench_store_state(session->context);
-    json_array_append_new(all->file.devices, bench_json_device(session));
+    json_t *device = bench_json_device(session);
+    json_array_append_new(all->file.devices, device);
+    if (!bench_resumed_device(all->earlier, 0, device)) {
+        json_decref(all->earlier);
+        all->earlier = NULL;
+    }
+    if (all->earlier != NULL)
+        printf("resuming %s, which has %zu results of this command\n", session->options->json,
+               json_array_size(json_object_get(all->earlier, "results")));
     bool well = BENCH_WELL(tn_search_space_open(session->context, &candidates)) &&
                 run_cases(session, entries, count, &candidates, all);
     well &= write_json(session, all, well && !bench_interrupted);
@@ -366,38 +439,50 @@ static int run_all(bench_session *session, const bench_entry *entries, uint32_t 
     return bench_interrupted ? BENCH_INTERRUPTED : well ? 0 : 1;
 }
 
-static bool options_are_for_it(const bench_options *o)
+/* Opens the device and measures the cases. Returns the exit status. */
+static int run_selected(bench_session *session, const bench_entry *entries, uint32_t count,
+                        regrets *all)
 {
-    if (o->solvers == NULL && o->csv == NULL)
-        return true;
-    fprintf(stderr, "tenon-bench: regret does not support %s\n",
-            o->csv != NULL ? "--csv" : "--solver");
-    return false;
+    if (count == 0) {
+        bench_complain_no_case(session->options);
+        return BENCH_WRONG_USE;
+    }
+    if (!bench_resume_document(&all->file, &all->earlier))
+        return BENCH_WRONG_USE;
+    if (entries == NULL || all->outcomes == NULL || !bench_open_session(session))
+        return 1;
+    return run_all(session, entries, count, all);
 }
 
-int bench_regret(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     bench_options o;
     bench_session session = {.options = &o};
     uint32_t count;
-    int status = 1;
-    if (!bench_parse(argc - 1, argv + 1, &o) || !options_are_for_it(&o))
-        return BENCH_WRONG_USE;
+    int status;
+    if (!bench_parse(&bench_regret_command, BENCH_OF_REGRET, argc, argv, &o, &status))
+        return status;
     o.peers = "none";
-    o.suites = o.suites != NULL ? o.suites : SUITES;
+    if (o.suites == NULL && o.shapes == NULL)
+        o.suites = SUITES;
     bench_prepare_environment(argv);
     bench_entry *entries = bench_entries_of(&o, &count);
     regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0,
-                   bench_file_begin(&o, argc, argv)};
-    if (count == 0) {
-        bench_complain_no_case(&o);
-        status = BENCH_WRONG_USE;
-    } else if (entries != NULL && all.outcomes != NULL && bench_open_session(&session)) {
-        status = run_all(&session, entries, count, &all);
-    }
+                   bench_file_begin(&o, argc, argv), NULL};
+    status = run_selected(&session, entries, count, &all);
     bench_close_session(&session);
     free(entries);
     bench_file_end(&all.file);
+    json_decref(all.earlier);
     free(all.outcomes);
     return status;
 }
+
+const command bench_regret_command = {
+    .name = "regret",
+    .summary = "measure the choice against all other candidates",
+    .run = run,
+    .arguments = "",
+    .details = "Without --suite and --shapes, the suites are " SUITES ". Ctrl-C keeps\n"
+               "what was measured: with --json, the same command resumes.\n",
+};

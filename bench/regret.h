@@ -2,7 +2,8 @@
 #ifndef BENCH_REGRET_H
 #define BENCH_REGRET_H
 
-/* Runs tenon-bench regret. Returns the exit status. */
-int bench_regret(int argc, char **argv);
+#include "command_line.h"
+
+extern const command bench_regret_command;
 
 #endif

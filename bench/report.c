@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include "progress.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,34 +110,14 @@ void bench_print_failure(const char *name, const char *dtype, const char *why)
     fflush(stdout);
 }
 
-/* Writes a duration as minutes and seconds. */
-static void put_duration(double seconds)
-{
-    const long whole = (long)(seconds + 0.5);
-    if (whole >= 3600)
-        fprintf(stderr, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
-    else
-        fprintf(stderr, "%ld:%02ld", whole / 60, whole % 60);
-}
-
 void bench_progress(uint32_t done, uint32_t all, double left, const char *name)
 {
-    if (!isatty(STDERR_FILENO) || all == 0)
-        return;
-    const int bar = 20, full = (int)(bar * done / all);
-    fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u", full, "####################", bar - full,
-            "....................", done, all);
-    if (left >= 0) {
-        fprintf(stderr, ", ");
-        put_duration(left);
-        fprintf(stderr, " left");
-    }
-    fprintf(stderr, "  %.40s", name);
-    fflush(stderr);
+    if (isatty(STDERR_FILENO) && all > 0)
+        progress_show(done, all, left, name);
 }
 
 void bench_progress_clear(void)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
+        progress_clear();
 }

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_same_command(const bench_file *file, const json_t *command)
+static bool is_same_command(const bench_file *file, const json_t *words)
 {
-    if (json_array_size(command) != (size_t)file->argc)
+    if (json_array_size(words) != (size_t)file->argc)
         return false;
     for (int i = 1; i < file->argc; i++) {
-        const char *word = json_string_value(json_array_get(command, (size_t)i));
+        const char *word = json_string_value(json_array_get(words, (size_t)i));
         if (word == NULL || strcmp(word, file->argv[i]) != 0)
             return false;
     }
@@ -131,33 +131,39 @@ static bool is_result_file(const char *path, const json_t *document, const json_
     return false;
 }
 
-bool bench_resume(const bench_file *file, bench_resumed *resumed)
+/* Returns true if the document is an incomplete one of the same command and build. */
+static bool can_be_resumed(const bench_file *file, const json_t *document)
+{
+    return json_integer_value(json_object_get(document, "version")) == BENCH_JSON_VERSION &&
+           json_is_false(json_object_get(document, "complete")) &&
+           is_same_command(file, json_object_get(document, "command")) &&
+           is_same_build(json_object_get(document, "build"));
+}
+
+bool bench_resume_document(const bench_file *file, json_t **document)
 {
     const char *path = file->options->json;
     json_error_t error;
-    *resumed = (bench_resumed){NULL, NULL, 0};
+    *document = NULL;
     FILE *source = path != NULL ? fopen(path, "r") : NULL;
     if (source == NULL)
         return true;
     const bool is_empty = fgetc(source) == EOF;
     rewind(source);
-    json_t *document = is_empty ? NULL : json_loadf(source, 0, &error);
+    json_t *found = is_empty ? NULL : json_loadf(source, 0, &error);
     fclose(source);
-    if (is_empty)
-        return true;
-    if (!is_result_file(path, document, &error)) {
-        json_decref(document);
-        return false;
-    }
-    if (json_integer_value(json_object_get(document, "version")) != BENCH_JSON_VERSION ||
-        !json_is_false(json_object_get(document, "complete")) ||
-        !is_same_command(file, json_object_get(document, "command")) ||
-        !is_same_build(json_object_get(document, "build"))) {
-        json_decref(document);
-        return true;
-    }
-    resumed->document = document;
-    return read_results(resumed);
+    const bool well = is_empty || is_result_file(path, found, &error);
+    if (well && can_be_resumed(file, found))
+        *document = found;
+    else
+        json_decref(found);
+    return well;
+}
+
+bool bench_resume(const bench_file *file, bench_resumed *resumed)
+{
+    *resumed = (bench_resumed){NULL, NULL, 0};
+    return bench_resume_document(file, &resumed->document) && read_results(resumed);
 }
 
 void bench_resume_end(bench_resumed *resumed)
@@ -166,10 +172,10 @@ void bench_resume_end(bench_resumed *resumed)
     json_decref(resumed->document);
 }
 
-bool bench_resumed_device(const bench_resumed *resumed, uint32_t number, const json_t *device)
+bool bench_resumed_device(const json_t *document, uint32_t number, const json_t *device)
 {
     static const char *const members[] = {"name", "platform", "driver", "selector"};
-    const json_t *earlier = json_array_get(json_object_get(resumed->document, "devices"), number);
+    const json_t *earlier = json_array_get(json_object_get(document, "devices"), number);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (earlier == NULL ||
             strcmp(bench_json_text(earlier, members[i]), bench_json_text(device, members[i])) != 0)

@@ -13,14 +13,19 @@ typedef struct bench_resumed {
     uint32_t count;
 } bench_resumed;
 
-/* Reads the file of an incomplete run of the same command and build. Anything else is not resumed;
- * a file that is not a complete JSON document, or of another program, is refused: prints the reason
- * to stderr and returns false, so that it is not overwritten. */
+/* Reads the document that an incomplete run of the same command and build wrote to the file of
+ * --json; the caller releases it. Anything else is not resumed: `document` is NULL. A file that is
+ * not a complete JSON document, or of another program, is refused: prints the reason to stderr and
+ * returns false, so that it is not overwritten. */
+bool bench_resume_document(const bench_file *file, json_t **document);
+
+/* Does the same, and reads the results of run. */
 bool bench_resume(const bench_file *file, bench_resumed *resumed);
 void bench_resume_end(bench_resumed *resumed);
 
-/* Returns true if the device with this number is the one that the earlier run measured. */
-bool bench_resumed_device(const bench_resumed *resumed, uint32_t number, const json_t *device);
+/* Returns true if the device with this number is the one that the earlier run, which wrote
+ * `document` (NULL: none), measured. */
+bool bench_resumed_device(const json_t *document, uint32_t number, const json_t *device);
 
 /* Returns the earlier result of a case, or NULL. `solver`: the requested one, or NULL. */
 const bench_result *bench_resumed_result(const bench_resumed *resumed, uint32_t device,

@@ -214,7 +214,7 @@ static void describe_device(bench_session *session, progress *p)
     session->ceilings = bench_ceilings_of(session);
     json_object_set_new(device, "ceilings",
                         session->ceilings != NULL ? json_incref(session->ceilings) : json_null());
-    if (!bench_resumed_device(&p->earlier, session->number, device))
+    if (!bench_resumed_device(p->earlier.document, session->number, device))
         for (uint32_t i = 0; i < p->earlier.count; i++)
             if (p->earlier.results[i].device == session->number)
                 p->earlier.results[i].device = UINT32_MAX;
@@ -312,17 +312,29 @@ static int run_cases(bench_options *o, int argc, char **argv, const bench_device
     return status;
 }
 
-int bench_run_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     bench_options o;
     bench_devices devices;
-    if (!bench_parse(argc - 1, argv + 1, &o))
-        return BENCH_WRONG_USE;
+    int status;
+    if (!bench_parse(&bench_run_command, BENCH_OF_RUN, argc, argv, &o, &status))
+        return status;
     bench_prepare_environment(argv);
     bench_pin_openblas();
     if (!bench_devices_of(o.device, &devices))
         return 1;
-    const int status = run_cases(&o, argc, argv, &devices);
+    status = run_cases(&o, argc, argv, &devices);
     bench_devices_end(&devices);
     return status;
 }
+
+const command bench_run_command = {
+    .name = "run",
+    .summary = "measure the cases of the suites",
+    .run = run,
+    .arguments = "",
+    .details =
+        "Ctrl-C keeps what was measured: with --json, the same command resumes a run that\n"
+        "was interrupted, and repeats the cases that failed. Without --suite and --shapes all\n"
+        "suites are measured.\n",
+};

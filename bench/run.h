@@ -2,7 +2,8 @@
 #ifndef BENCH_RUN_H
 #define BENCH_RUN_H
 
-/* Runs the command with the program's arguments. Returns its exit status. */
-int bench_run_command(int argc, char **argv);
+#include "command_line.h"
+
+extern const command bench_run_command;
 
 #endif

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 OPTIONS = ["--buildtype=release", "-Ddefault_library=shared", "-Dclblast=disabled",
-           "-Dtests=disabled", "-Dbench=disabled", "-Dtools=false", "-Dexamples=false",
+           "-Dtests=disabled", "-Dbench=disabled", "-Dtools=disabled", "-Dexamples=false",
            "-Djson=disabled"]
 
 

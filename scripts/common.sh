@@ -2,7 +2,7 @@
 # Functions shared by ./run and its scripts: set-up, building, timing. Source it from the root of the tree.
 
 BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-opencl-dev opencl-headers
-    pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev libpng-dev
+    pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev libpopt-dev libpng-dev
     python3-jsonschema)
 # Packages that some tests use if they are installed.
 # shellcheck disable=SC2034  # used by the scripts that source this file
@@ -11,7 +11,7 @@ TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy python3-yam
 CLUSTER_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
 # The programs and pkg-config modules ("module:") that are required on systems without apt.
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
-    module:jansson)
+    module:jansson module:popt)
 
 die() {
     echo "run: $*" >&2

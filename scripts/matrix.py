@@ -196,7 +196,7 @@ class Build:
         if self.target.cross:
             args += ["--cross-file", CROSS / f"{self.target.cross}.ini",
                      "--cross-file", host_headers(ROOT / "build-matrix" / "headers")]
-            wrapped = [name for name in ("cmocka", "jansson") if not lacking([name], self.log)]
+            wrapped = [name for name in ("cmocka", "jansson", "popt") if not lacking([name], self.log)]
             args.append(f"--force-fallback-for={','.join(wrapped)}")
         if self.target.fallback:
             names = sorted(path.stem for path in WRAPS.glob("*.wrap"))

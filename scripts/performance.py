@@ -5,7 +5,7 @@ A figure of the text follows `<!-- mean SUITE TYPE PEER -->`, the newest mean ov
 worst case in all files, or `<!-- column mean|worst|best NAME NUMBER [CELL] -->`, of a column of a file that is a table.
 
 The text between `<!-- table: NAME -->` and `<!-- end of the table -->` is generated from bench/results/NAME.json: a file
-written by `tenon-bench run --json` or `regret --json`, or a table together with its machine and method. With
+written by `tenon-bench run --json`, `regret --json` or `first --json`, or a table together with its machine and method. With
 `<!-- table: NAME by case -->` it has a row for each case instead of each suite.
 """
 import json
@@ -94,6 +94,18 @@ def of_regret(file):
                   "Largest", "Case"], rows)
 
 
+def of_first(file):
+    """Returns a table of a file of tenon-bench first, with a row for each measurement and a column for each state of the
+    caches."""
+    states = [state for state in ("cold", "driver", "warm", "exited", "aborted")
+              if any(r["caches"] == state for r in file["results"])]
+    times = {(r["case"], r["caches"]): f'{r["median_ns"] / 1e6:.1f}' for r in file["results"]}
+    rows = [[case, *(times.get((case, state), "") for state in states)]
+            for case in dict.fromkeys(r["case"] for r in file["results"])]
+    rounds = min(len(r["rounds_ns"]) for r in file["results"])
+    return where(file, f"Milliseconds, medians of {rounds} processes.", ["First call", *states], rows)
+
+
 def row(cells):
     return f'| {" | ".join(cells)} |\n'
 
@@ -102,6 +114,8 @@ def shown(file, by_case):
     """Returns the table of a file that tenon-bench wrote."""
     if "ratios" not in file["summary"]:
         return of_regret(file)
+    if any("caches" in r for r in file.get("results", [])):
+        return of_first(file)
     if all("layers_ns" in r for r in file.get("results", [{}])):
         return of_networks(file)
     return of_cases(file) if by_case else of_benchmark(file)

@@ -211,33 +211,36 @@ static bool is_kind(const char *word)
     return false;
 }
 
-/* Returns EXIT_OK, or the status of usage_error. */
-static int read_arguments(int argc, char **argv, request *r)
+static bool is_action(const char *word)
 {
-    static const char *const verbs[] = {"list", "clear", "path", "export", "import"};
+    static const char *const actions[] = {"list", "clear", "path", "export", "import"};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(word, actions[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Takes the action and the file. Returns EXIT_OK, or EXIT_USAGE after a message. */
+static int take_operands(const command_line *line, request *r)
+{
     const command *c = &cache_command;
-    *r = (request){.verb = argc > 1 ? argv[1] : ""};
-    size_t known = 0;
-    while (known < 5 && strcmp(r->verb, verbs[known]) != 0)
-        known++;
-    if (known == 5)
-        return argc > 1 ? usage_error(c, "unknown action \"%s\"", r->verb)
-                        : usage_error(c, "an action is missing");
-    const bool takes_file = known >= 3;
-    for (int i = 2; i < argc; i++) {
-        if (strcmp(r->verb, "import") == 0 && strcmp(argv[i], "--force") == 0)
-            r->force = true;
-        else if (known == 0 && strcmp(argv[i], "--kind") == 0 && i + 1 < argc)
-            r->kind = argv[++i];
-        else if (takes_file && r->file == NULL && argv[i][0] != '-' && argv[i][0] != '\0')
-            r->file = argv[i];
-        else
-            return usage_error(c, "%s: unknown argument \"%s\"", r->verb, argv[i]);
-    }
-    if (takes_file && r->file == NULL)
-        return usage_error(c, "%s: FILE is missing", r->verb);
+    if (line->count == 0)
+        return command_line_wrong(c, "an action is missing");
+    r->verb = line->operands[0];
+    if (!is_action(r->verb))
+        return command_line_wrong(c, "unknown action \"%s\"", r->verb);
+    const bool exports = strcmp(r->verb, "export") == 0, imports = strcmp(r->verb, "import") == 0;
+    r->file = line->operands[1];
+    if ((exports || imports) && (r->file == NULL || r->file[0] == '\0'))
+        return command_line_wrong(c, "%s: FILE is missing", r->verb);
+    if (!exports && !imports && r->file != NULL)
+        return command_line_wrong(c, "%s: unexpected argument \"%s\"", r->verb, r->file);
+    if (r->force && !imports)
+        return command_line_wrong(c, "%s: --force is an option of import", r->verb);
+    if (r->kind != NULL && strcmp(r->verb, "list") != 0)
+        return command_line_wrong(c, "%s: --kind is an option of list", r->verb);
     if (r->kind != NULL && !is_kind(r->kind))
-        return usage_error(
+        return command_line_wrong(
             c, "list: unknown --kind \"%s\", allowed: program, check, trial, tuning, running",
             r->kind);
     return EXIT_OK;
@@ -245,8 +248,17 @@ static int read_arguments(int argc, char **argv, request *r)
 
 static int run(int argc, char **argv)
 {
-    request r;
-    int status = read_arguments(argc, argv, &r);
+    request r = {NULL};
+    command_line line;
+    const command_option known[] = {
+        {"kind", OPTION_TEXT, &r.kind, "KIND",
+         "of list: only entries of this kind: program, check, trial, tuning or running"},
+        {"force", OPTION_FLAG, &r.force, NULL, "of import: replace entries that exist"},
+        {NULL},
+    };
+    if (!command_line_read(&cache_command, argc, argv, known, 2, &line))
+        return line.status;
+    int status = take_operands(&line, &r);
     if (status != EXIT_OK)
         return status;
     char *folder = usual_folder(r.verb);
@@ -263,12 +275,13 @@ static int run(int argc, char **argv)
 
 const command cache_command = {
     .name = "cache",
-    .arguments = "list [--kind KIND] | clear | path | export FILE | import FILE [--force]",
     .summary = "list, clear, export or import the persistent cache",
+    .run = run,
+    .arguments = "list | clear | path | export FILE | import FILE",
     .details =
         "  list          prints a line for each entry: its kind (program, check, trial, tuning,\n"
-        "                running), size in bytes, last use (to the day) and description;\n"
-        "                --kind selects one kind; fails if an entry is damaged\n"
+        "                running), size in bytes, last use (to the day) and description; fails\n"
+        "                if an entry is damaged\n"
         "  clear         removes all entries\n"
         "  path          prints the folder: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else\n"
         "                ~/.cache/tenon (macOS: ~/Library/Caches/tenon), on Windows tenon in\n"
@@ -278,5 +291,4 @@ const command cache_command = {
         "                with the same device, driver and library. Existing entries are kept\n"
         "                unless --force is given. Entries contain code that is executed: import\n"
         "                only files from people who may run code on this machine.\n",
-    .run = run,
 };

@@ -29,17 +29,17 @@ tenon_dtype type_named(const char *name)
     return tenon_dtype_size(type) > 0 ? type : TENON_DTYPE_INVALID;
 }
 
-tenon_status read_call(const char *asked, int argc, char **argv, const char *type, tn_case *c)
+tenon_status read_call(const char *asked, const command_line *line, const char *type, tn_case *c)
 {
     const char *words[MOST_WORDS];
     char views[3][64];
     uint32_t count = 0;
-    for (int i = 0; i < argc && count + 3 < MOST_WORDS; i++) {
-        const uint32_t sizes = read_sizes(argv[i], type, views);
+    for (uint32_t i = 0; i < line->count && count + 3 < MOST_WORDS; i++) {
+        const uint32_t sizes = read_sizes(line->operands[i], type, views);
         for (uint32_t s = 0; s < sizes; s++)
             words[count++] = views[s];
         if (sizes == 0)
-            words[count++] = argv[i];
+            words[count++] = line->operands[i];
     }
     return tn_case_parse(asked, words, count, type_named(type), c);
 }

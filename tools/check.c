@@ -1,7 +1,7 @@
 /* tenon check: repeats one call of an operation, from the line printed by a failure. */
 #include "command.h"
 
-#include "options.h"
+#include "call_words.h"
 #include "check/case.h"
 #include "ops/registry.h"
 
@@ -55,20 +55,28 @@ static int check(const char *device, const tn_case *c)
 static int run(int argc, char **argv)
 {
     const char *device = NULL;
-    if (!take_option(&argc, argv, "--device", &device))
-        return usage_error(&check_command, "the SELECTOR of --device is missing");
+    call_options call = {.seed = 1};
+    command_line line;
+    const command_option known[] = {
+        CALL_OPTIONS(&call, true),
+        {"device", OPTION_TEXT, &device, "SELECTOR", DEVICE_HELP},
+        {NULL},
+    };
+    if (!command_line_read(&check_command, argc, argv, known, UINT32_MAX, &line))
+        return line.status;
     tn_case *c = malloc(sizeof *c);
     if (c == NULL) {
         fprintf(stderr, "tenon check: out of memory\n");
         return EXIT_FAILED;
     }
-    int code;
-    if (tn_case_parse("tenon check", (const char *const *)argv + 1, (uint32_t)argc - 1,
+    int code = EXIT_USAGE;
+    if (tn_case_parse("tenon check", (const char *const *)line.operands, line.count,
                       TENON_DTYPE_INVALID, c) == TENON_OK) {
+        c->seed = call.seed;
+        c->integers = call.integers;
         code = check(device, c);
     } else {
         fprintf(stderr, "%s\n", tenon_last_error());
-        code = EXIT_USAGE;
     }
     free(c);
     return code;
@@ -76,8 +84,9 @@ static int run(int argc, char **argv)
 
 const command check_command = {
     .name = "check",
-    .arguments = "SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE …] [--seed N]",
     .summary = "run one call on random values and compare the result with the reference",
+    .run = run,
+    .arguments = "SOLVER [OPERATION] OPERAND=VIEW ... [FIELD=VALUE ...]",
     .details =
         "Failed tests, self-checks and benchmarks print the command line that repeats them. If a\n"
         "self-check bars a solver during the call, its name and the error are printed.\n\n"
@@ -88,9 +97,5 @@ const command check_command = {
         "                     tenon_norm_inference\n"
         "  OPERAND=VIEW       TYPE:SHAPE[/STRIDES][+OFFSET], all in elements: a=f32:3x5/8,1+2;\n"
         "                     c=@d is the view of d; optional operands may be omitted\n"
-        "  FIELD=VALUE        a field of the parameter struct that is not the default: stride=2,2\n"
-        "  --seed N           seed of the random values; default 1\n"
-        "  --integers         small integers as inputs: the result must be exact\n"
-        "  --device SELECTOR  as for \"tenon devices\"\n",
-    .run = run,
+        "  FIELD=VALUE        a field of the parameter struct that is not the default: stride=2,2\n",
 };

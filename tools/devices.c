@@ -286,27 +286,25 @@ static int show_all(const options *o)
 static int run(int argc, char **argv)
 {
     options o = {false, NULL};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--verbose") == 0)
-            o.verbose = true;
-        else if (strcmp(argv[i], "--device") != 0)
-            return usage_error(&devices_command, "unknown argument \"%s\"", argv[i]);
-        else if (i + 1 == argc || argv[i + 1][0] == '\0')
-            return usage_error(&devices_command, "the SELECTOR of --device is missing");
-        else
-            o.selector = argv[++i];
-    }
+    command_line line;
+    const command_option known[] = {
+        {"verbose", OPTION_FLAG, &o.verbose, NULL,
+         "add limits, versions, and each capability with its reason; probing the capabilities on "
+         "the device takes a few seconds",
+         .letter = 'v'},
+        {"device", OPTION_TEXT, &o.selector, "SELECTOR",
+         "only this device: gpu, cpu, accelerator, indices such as 1:0, or part of the name of a "
+         "platform, a vendor or a device"},
+        {NULL},
+    };
+    if (!command_line_read(&devices_command, argc, argv, known, 0, &line))
+        return line.status;
     return o.selector != NULL ? show_one(&o) : show_all(&o);
 }
 
 const command devices_command = {
     .name = "devices",
-    .arguments = "[-v] [--device SELECTOR]",
     .summary = "list the OpenCL devices, and with -v their capabilities",
-    .details =
-        "  -v, --verbose      add limits, versions, and each capability with its reason; probing\n"
-        "                     the capabilities on the device takes a few seconds\n"
-        "  --device SELECTOR  only this device: gpu, cpu, accelerator, indices such as 1:0, or\n"
-        "                     part of the name of a platform, a vendor or a device\n",
     .run = run,
+    .arguments = "",
 };

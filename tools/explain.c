@@ -2,7 +2,7 @@
 #include "command.h"
 
 #include "call_words.h"
-#include "options.h"
+#include "targets.h"
 #include "check/case.h"
 #include "dispatch/alternatives.h"
 #include "dispatch/select.h"
@@ -200,20 +200,29 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
 static int run(int argc, char **argv)
 {
     const char *device = NULL, *target = NULL, *type = "f32";
-    if (!take_option(&argc, argv, "--device", &device) ||
-        !take_option(&argc, argv, "--target", &target) ||
-        !take_option(&argc, argv, "--dtype", &type))
-        return usage_error(&explain_command, "the value of an option is missing");
-    const tn_device_kind *kind = target != NULL ? tn_device_kind_named(target) : NULL;
-    if (target != NULL && kind == NULL)
-        return unknown_target(&explain_command, target);
+    call_options call = {.seed = 1};
+    command_line line;
+    const tn_device_kind *kind;
+    const command_option known[] = {
+        {"dtype", OPTION_TEXT, &type, "TYPE", "type of MxNxK, and of T in views; default f32"},
+        {"target", OPTION_TEXT, &target, "NAME",
+         "a typical device of a kind that need not be installed: sm_90, gfx942, cpu_16 ...; "
+         "nothing is built or checked"},
+        {"device", OPTION_TEXT, &device, "SELECTOR", DEVICE_HELP},
+        CALL_OPTIONS(&call, false),
+        {NULL},
+    };
+    if (!command_line_read(&explain_command, argc, argv, known, UINT32_MAX, &line))
+        return line.status;
+    if (!target_named(&explain_command, target, &kind))
+        return EXIT_USAGE;
     if (type_named(type) == TENON_DTYPE_INVALID)
-        return usage_error(&explain_command, "--dtype: unknown type \"%s\"", type);
+        return command_line_wrong(&explain_command, "--dtype: unknown type \"%s\"", type);
     tn_case *c = malloc(sizeof *c);
     int code = EXIT_USAGE;
     if (c == NULL)
         fprintf(stderr, "tenon explain: out of memory\n");
-    else if (read_call("tenon explain", argc - 1, argv + 1, type, c) == TENON_OK)
+    else if (read_call("tenon explain", &line, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
         fprintf(stderr, "%s\n", tenon_last_error());
@@ -223,8 +232,9 @@ static int run(int argc, char **argv)
 
 const command explain_command = {
     .name = "explain",
-    .arguments = "OPERATION CALL … [--target NAME] [--dtype TYPE] [--device SELECTOR]",
     .summary = "list the candidate solvers for a call with their estimates, and the choice",
+    .run = run,
+    .arguments = "OPERATION CALL ...",
     .details =
         "Prints a line for each solver that may be chosen, the lowest estimate first, with its\n"
         "parameters: the number of launches; the times of launching, computing and memory access\n"
@@ -237,10 +247,5 @@ const command explain_command = {
         "  CALL               in the syntax of \"tenon check\", for example\n"
         "                     conv x=f32:8x64x56x56 w=f32:64x64x3x3 y=f32:8x64x54x54;\n"
         "                     for gemm also MxNxK, for example gemm 512x49x4608; gemm/tiled\n"
-        "                     requests a solver\n"
-        "  --dtype TYPE       type of MxNxK, and of T in views; default f32\n"
-        "  --target NAME      a typical device of a kind that need not be installed: sm_90,\n"
-        "                     gfx942, cpu_16 …; nothing is built or checked\n"
-        "  --device SELECTOR  as for \"tenon devices\"\n",
-    .run = run,
+        "                     requests a solver\n",
 };

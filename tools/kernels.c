@@ -4,7 +4,7 @@
 
 #include "edit_ptx.h"
 #include "kernel_shapes.h"
-#include "options.h"
+#include "targets.h"
 #include "base/grow.h"
 #include "check/case.h"
 #include "dispatch/plan.h"
@@ -313,64 +313,57 @@ typedef struct wishes {
     const char *target, *sources, *call, *ptx, *options;
 } wishes;
 
-/* Reads the options. Returns EXIT_OK or EXIT_USAGE. */
-static int read_wishes(int argc, char **argv, wishes *w)
+static int list_targets(const tn_device_kind *only, const char *call)
 {
-    for (int i = 1; i < argc; i += 2) {
-        const char **value = strcmp(argv[i], "--target") == 0     ? &w->target
-                             : strcmp(argv[i], "--sources") == 0  ? &w->sources
-                             : strcmp(argv[i], "--call") == 0     ? &w->call
-                             : strcmp(argv[i], "--edit-ptx") == 0 ? &w->ptx
-                             : strcmp(argv[i], "--options") == 0  ? &w->options
-                                                                  : NULL;
-        if (value == NULL)
-            return usage_error(&kernels_command, "unknown argument \"%s\"", argv[i]);
-        if (i + 1 == argc || argv[i + 1][0] == '\0')
-            return usage_error(&kernels_command, "the value of %s is missing", argv[i]);
-        *value = argv[i + 1];
-    }
-    return EXIT_OK;
-}
-
-static int run(int argc, char **argv)
-{
-    wishes w = {NULL};
-    int code = read_wishes(argc, argv, &w);
-    if (code != EXIT_OK)
-        return code;
-    if (w.ptx != NULL)
-        return edit_ptx(w.ptx, w.options != NULL ? w.options : "");
-    const tn_device_kind *only = w.target != NULL ? tn_device_kind_named(w.target) : NULL;
-    if (w.target != NULL && only == NULL)
-        return unknown_target(&kernels_command, w.target);
-    if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
-        return code;
+    int code = EXIT_OK;
     for (size_t i = 0; i < tn_device_kind_count; i++) {
         const tn_device_kind *kind = &tn_device_kinds[i];
         const bool is_listed = only != NULL ? kind == only : !tn_device_kind_is_cpu(kind);
-        if (is_listed && list_target(kind, w.call) != EXIT_OK)
+        if (is_listed && list_target(kind, call) != EXIT_OK)
             code = EXIT_FAILED;
     }
     return code;
 }
 
+static int run(int argc, char **argv)
+{
+    wishes w = {NULL};
+    command_line line;
+    const tn_device_kind *only;
+    const command_option known[] = {
+        {"target", OPTION_TEXT, &w.target, "NAME",
+         "sm_90, gfx942, xe_hpc ...; other: the defaults for any other GPU; sm_90a: sm_90 with "
+         "wgmma, on a driver for sm_90a; sm_90_edited: on a driver for sm_90, whose PTX Tenon "
+         "edits"},
+        {"sources", OPTION_TEXT, &w.sources, "FOLDER",
+         "also write the complete sources of the kernels to the folder"},
+        {"call", OPTION_TEXT, &w.call, "CALL",
+         "only the choice for this call, in the syntax of \"tenon check\""},
+        {"edit-ptx", OPTION_TEXT, &w.ptx, "FILE",
+         "list nothing: write the PTX of a driver for sm_90, from the file, with Tenon's edits"},
+        {"options", OPTION_TEXT, &w.options, "TEXT",
+         "of --edit-ptx: the options with which the program was built"},
+        {NULL},
+    };
+    if (!command_line_read(&kernels_command, argc, argv, known, 0, &line))
+        return line.status;
+    if (w.ptx != NULL)
+        return edit_ptx(w.ptx, w.options != NULL ? w.options : "");
+    if (!target_named(&kernels_command, w.target, &only))
+        return EXIT_USAGE;
+    const int code = w.sources != NULL ? write_sources(w.sources) : EXIT_OK;
+    return code == EXIT_OK ? list_targets(only, w.call) : code;
+}
+
 const command kernels_command = {
     .name = "kernels",
-    .arguments =
-        "[--target NAME] [--sources FOLDER] [--call CALL] [--edit-ptx FILE [--options TEXT]]",
     .summary = "list the kernels that Tenon would build for kinds of GPU, without a GPU",
+    .run = run,
+    .arguments = "",
     .details =
         "Plans each operation's examples and the shapes of common networks, in each type, with\n"
         "the automatic choice and with every solver that may be chosen there. Prints a line of\n"
         "JSON for each distinct target, operation, solver, source, options, kernel and work-group\n"
         "(0: the driver chooses its size). chosen: true for the automatic choice; usual: true if\n"
-        "it was made for a shape of a common network.\n\n"
-        "  --target NAME      sm_90, gfx942, xe_hpc …; other: the defaults for any other GPU;\n"
-        "                     sm_90a: sm_90 with wgmma, on a driver for sm_90a;\n"
-        "                     sm_90_edited: on a driver for sm_90, whose PTX Tenon edits\n"
-        "  --sources FOLDER   also write the complete sources of the kernels to the folder\n"
-        "  --call CALL        only the choice for this call, in the syntax of \"tenon check\"\n"
-        "  --edit-ptx FILE    list nothing: write the PTX of a driver for sm_90, from FILE, with\n"
-        "                     Tenon's edits for a program built with --options TEXT\n",
-    .run = run,
+        "it was made for a shape of a common network.\n",
 };

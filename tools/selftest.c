@@ -195,54 +195,34 @@ static int test_all(selftest *test)
     return code;
 }
 
-/* Reads an option with its value. Returns EXIT_OK or EXIT_USAGE. */
-static int read_option(selftest *test, const char *option, const char *value)
-{
-    char *end = NULL;
-    if (strcmp(option, "--device") != 0 && strcmp(option, "--filter") != 0 &&
-        strcmp(option, "--solver") != 0 && strcmp(option, "--seed") != 0)
-        return usage_error(&selftest_command, "unknown argument \"%s\"", option);
-    if (value == NULL || value[0] == '\0')
-        return usage_error(&selftest_command, "the value of %s is missing", option);
-    if (strcmp(option, "--device") == 0)
-        test->device = value;
-    else if (strcmp(option, "--filter") == 0)
-        test->filter = value;
-    else if (strcmp(option, "--solver") == 0)
-        test->solvers = value;
-    else
-        test->seed = strtoull(value, &end, 10);
-    if (end != NULL && (*end != '\0' || *value < '0' || *value > '9'))
-        return usage_error(&selftest_command, "--seed: \"%s\" is not a number", value);
-    return EXIT_OK;
-}
-
 static int run(int argc, char **argv)
 {
     selftest test = {.seed = 1};
-    for (int i = 1; i < argc; i += 2) {
-        const int code = read_option(&test, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-        if (code != EXIT_OK)
-            return code;
-    }
+    command_line line;
+    const command_option known[] = {
+        {"device", OPTION_TEXT, &test.device, "SELECTOR", DEVICE_HELP},
+        {"filter", OPTION_TEXT, &test.filter, "TEXT",
+         "only solvers whose name contains the text, for example gemm or conv/direct"},
+        {"solver", OPTION_TEXT, &test.solvers, "NAME[,NAME...]",
+         "only these solvers: full names; the name of an operation alone is the automatic choice"},
+        {"seed", OPTION_COUNT, &test.seed, "N", "seed of the random values; default 1", 0,
+         SEED_MOST},
+        {NULL},
+    };
+    if (!command_line_read(&selftest_command, argc, argv, known, 0, &line))
+        return line.status;
     return test_all(&test);
 }
 
 const command selftest_command = {
     .name = "selftest",
-    .arguments = "[--device SELECTOR] [--filter TEXT] [--solver NAME[,NAME…]] [--seed N]",
     .summary = "check every solver of every operation on the device against the references",
+    .run = run,
+    .arguments = "",
     .details =
         "Prints a line for each solver: right or WRONG, the number of cases run, the time\n"
         "(including compilation), and for each type the largest error as a fraction of its bound.\n"
         "A failure prints the \"tenon check\" line that repeats it, and the exit status is 1. The\n"
         "whole test takes about a quarter of an hour on a CPU with two cores, mostly for\n"
-        "compilation; use --filter to test less.\n\n"
-        "  --device SELECTOR  as for \"tenon devices\"\n"
-        "  --filter TEXT      only solvers whose name contains the text, for example gemm or\n"
-        "                     conv/direct\n"
-        "  --solver NAMES     only these solvers: full names, separated by commas; the name of an\n"
-        "                     operation alone is the automatic choice\n"
-        "  --seed N           seed of the random values; default 1\n",
-    .run = run,
+        "compilation; use --filter to test less.\n",
 };

@@ -44,22 +44,24 @@ static bool print_families(const char *wanted)
 
 static int run(int argc, char **argv)
 {
-    if (argc > 2)
-        return usage_error(&solvers_command, "unexpected argument \"%s\"", argv[2]);
-    if (print_families(argc == 2 ? argv[1] : NULL))
+    const command_option none[] = {{NULL}};
+    command_line line;
+    if (!command_line_read(&solvers_command, argc, argv, none, 1, &line))
+        return line.status;
+    if (print_families(line.operands[0]))
         return EXIT_OK;
-    return usage_error(&solvers_command, "unknown operation \"%s\"", argv[1]);
+    return command_line_wrong(&solvers_command, "unknown operation \"%s\"", line.operands[0]);
 }
 
 const command solvers_command = {
     .name = "solvers",
-    .arguments = "[OPERATION]",
     .summary =
         "list the solvers of every operation, or of one, with their parameters and requirements",
+    .run = run,
+    .arguments = "[OPERATION]",
     .details =
         "Prints for each solver: its name, with which a call can force it; its tuning parameters,\n"
         "which can follow the name (as in gemm/skinny:mr4,nr2), with their smallest and\n"
         "largest values; the problems that it supports; and the memory that it requires in\n"
         "addition to its operands, if any. No device is queried.\n",
-    .run = run,
 };

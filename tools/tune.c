@@ -2,7 +2,7 @@
 #include "command.h"
 
 #include "call_words.h"
-#include "options.h"
+#include "progress.h"
 #include "platform.h"
 #include "tune_calls.h"
 #include "tune_file.h"
@@ -17,11 +17,12 @@
 #include <string.h>
 
 typedef struct tune_options {
-    const char *calls, *suite, *device, *time, *type;
-    const char *exported, *imported, *merged, *build, *jobs;
+    const char *calls, *suite, *device, *type;
+    const char *exported, *imported, *merged, *build;
     bool is_forced;
     double seconds; /* infinite if there is no limit */
-    unsigned job_count;
+    uint64_t jobs;
+    call_options call;
 } tune_options;
 
 /* A tuning run over all calls. */
@@ -63,23 +64,21 @@ static void show(void *user, const tune_result *result)
 {
     const tune_run *run = user;
     const double spent = now() - run->began;
-    char left[64] = "";
+    char text[64];
+    double left = fmax(run->options->seconds - spent, 0);
     if (!run->shows)
         return;
     if (run->done > 0)
-        snprintf(left, sizeof left, ", about %.0f s left",
-                 fmin(spent / run->done * (run->calls->count - run->done),
-                      fmax(run->options->seconds - spent, 0)));
-    fprintf(stderr, "\r\033[K%u of %u calls, %.0f s%s: %u candidates of %.40s", run->done,
-            run->calls->count, spent, left, result->measured,
-            run->calls->texts[run->done] + strlen("tenon check "));
-    fflush(stderr);
+        left = fmin(left, spent / run->done * (run->calls->count - run->done));
+    snprintf(text, sizeof text, "%u candidates of %s", result->measured,
+             run->calls->texts[run->done] + strlen("tenon check "));
+    progress_show(run->done, run->calls->count, left < (double)INFINITY ? left : -1, text);
 }
 
 static void clear_line(const tune_run *run)
 {
     if (run->shows)
-        fprintf(stderr, "\r\033[K");
+        progress_clear();
 }
 
 /* Prints the solvers barred during the run, with the reasons. */
@@ -93,7 +92,7 @@ static void print_log(void *user, tenon_log_level level, const char *message)
 static void tune_all(tune_run *run, tenon_context *context, tn_search_space *space)
 {
     const tune_options *o = run->options;
-    const tune_search search = {context, space, o->is_forced, {o->device, o->job_count},
+    const tune_search search = {context, space, o->is_forced, {o->device, (unsigned)o->jobs},
                                 is_over, show,  run};
     while (run->done < run->calls->count && !is_over(run)) {
         tune_result *result = &run->results[run->done];
@@ -215,8 +214,21 @@ static int run_file(const tune_options *o)
     return well ? EXIT_OK : EXIT_FAILED;
 }
 
+/* Reads the call of the operands. If it is invalid, prints the reason to stderr and returns false.
+ */
+static bool read_one(const tune_options *o, const command_line *line, tn_case *c)
+{
+    if (read_call("tenon tune", line, o->type, c) != TENON_OK) {
+        fprintf(stderr, "%s\n", tenon_last_error());
+        return false;
+    }
+    c->seed = o->call.seed;
+    c->integers = o->call.integers;
+    return true;
+}
+
 /* Reads the calls. If they are invalid, prints the reason to stderr and returns false. */
-static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls *calls)
+static bool read_calls(const tune_options *o, const command_line *line, tune_calls *calls)
 {
     const tenon_dtype type = type_named(o->type);
     tn_case c;
@@ -224,23 +236,20 @@ static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls 
         return tune_calls_add_file(calls, o->calls, type);
     if (o->suite != NULL)
         return tune_calls_add_suite(calls, o->suite, type);
-    if (read_call("tenon tune", argc - 1, argv + 1, o->type, &c) == TENON_OK)
+    if (read_one(o, line, &c))
         return tune_calls_add(calls, &c);
-    fprintf(stderr, "%s\n", tenon_last_error());
     return false;
 }
 
 /* Builds a solver in a child process. Interrupts are for the parent process: an interrupted
  * self-check would bar the solver. The context is not released, because the process ends and a
  * release would take a second. */
-static int build(const tune_options *o, int argc, char **argv)
+static int build(const tune_options *o, const command_line *line)
 {
     tune_run run = {.options = o};
     tn_case c;
-    if (read_call("tenon tune", argc - 1, argv + 1, o->type, &c) != TENON_OK) {
-        fprintf(stderr, "%s\n", tenon_last_error());
+    if (!read_one(o, line, &c))
         return EXIT_USAGE;
-    }
     signal(SIGINT, SIG_IGN);
     tenon_context *context = make_context(&run);
     if (context == NULL)
@@ -251,11 +260,11 @@ static int build(const tune_options *o, int argc, char **argv)
     _Exit(code);
 }
 
-static int tune(const tune_options *o, int argc, char **argv)
+static int tune(const tune_options *o, const command_line *line)
 {
     tune_calls calls = {NULL};
     int code = EXIT_USAGE;
-    if (read_calls(o, argc, argv, &calls)) {
+    if (read_calls(o, line, &calls)) {
         tune_run run = {o, &calls, calloc(calls.count + 1, sizeof *run.results),
                         0, 0,      platform_is_terminal(stderr)};
         if (run.results != NULL)
@@ -266,88 +275,72 @@ static int tune(const tune_options *o, int argc, char **argv)
     return code;
 }
 
-static bool read_seconds(tune_options *o)
+/* Runs what the options request. */
+static int run_options(const tune_options *o, const command_line *line)
 {
-    char *end;
-    o->seconds = (double)INFINITY;
-    if (o->time == NULL)
-        return true;
-    o->seconds = strtod(o->time, &end);
-    return end != o->time && *end == '\0' && o->seconds > 0;
-}
-
-static bool read_jobs(tune_options *o)
-{
-    char *end;
-    o->job_count = platform_cores();
-    if (o->jobs == NULL)
-        return true;
-    const long jobs = strtol(o->jobs, &end, 10);
-    o->job_count = (unsigned)jobs;
-    return end != o->jobs && *end == '\0' && jobs >= 1 && jobs <= MOST_JOBS;
+    const int files = (o->exported != NULL) + (o->imported != NULL) + (o->merged != NULL);
+    if (type_named(o->type) == TENON_DTYPE_INVALID)
+        return command_line_wrong(&tune_command, "--dtype: unknown type \"%s\"", o->type);
+    if ((line->count > 0) + (o->calls != NULL) + (o->suite != NULL) + files != 1)
+        return command_line_wrong(
+            &tune_command,
+            "specify exactly one of: a call, --calls, --suite, --export, --import, --merge");
+    if (o->build != NULL && line->count == 0)
+        return command_line_wrong(&tune_command, "the call of --build is missing");
+    platform_unset("TENON_RECORD");            /* calls made by tuning are not recorded */
+    platform_set("POCL_AFFINITY", "1", false); /* see README.md */
+    if (o->build != NULL)
+        return build(o, line);
+    return files > 0 ? run_file(o) : tune(o, line);
 }
 
 static int run(int argc, char **argv)
 {
-    tune_options o = {.type = "f32"};
-    if (!take_option(&argc, argv, "--calls", &o.calls) ||
-        !take_option(&argc, argv, "--suite", &o.suite) ||
-        !take_option(&argc, argv, "--device", &o.device) ||
-        !take_option(&argc, argv, "--export", &o.exported) ||
-        !take_option(&argc, argv, "--import", &o.imported) ||
-        !take_option(&argc, argv, "--merge", &o.merged) ||
-        !take_option(&argc, argv, "--time", &o.time) ||
-        !take_option(&argc, argv, "--jobs", &o.jobs) ||
-        !take_option(&argc, argv, "--build", &o.build) ||
-        !take_option(&argc, argv, "--dtype", &o.type))
-        return usage_error(&tune_command, "the value of an option is missing");
-    o.is_forced = take_flag(&argc, argv, "--force");
-    if (!read_seconds(&o))
-        return usage_error(&tune_command, "--time: \"%s\" is not a number of seconds", o.time);
-    if (!read_jobs(&o))
-        return usage_error(&tune_command, "--jobs: \"%s\" is out of range, allowed: 1 to %d",
-                           o.jobs, MOST_JOBS);
-    if (type_named(o.type) == TENON_DTYPE_INVALID)
-        return usage_error(&tune_command, "--dtype: unknown type \"%s\"", o.type);
-    const int files = (o.exported != NULL) + (o.imported != NULL) + (o.merged != NULL);
-    if ((argc > 1) + (o.calls != NULL) + (o.suite != NULL) + files != 1)
-        return usage_error(
-            &tune_command,
-            "specify exactly one of: a call, --calls, --suite, --export, --import, --merge");
-    platform_unset("TENON_RECORD");            /* calls made by tuning are not recorded */
-    platform_set("POCL_AFFINITY", "1", false); /* see README.md */
-    if (o.build != NULL)
-        return argc > 1 ? build(&o, argc, argv)
-                        : usage_error(&tune_command, "the call of --build is missing");
-    return files > 0 ? run_file(&o) : tune(&o, argc, argv);
+    tune_options o = {
+        .type = "f32", .seconds = (double)INFINITY, .jobs = platform_cores(), .call = {.seed = 1}};
+    command_line line;
+    const command_option known[] = {
+        {"calls", OPTION_TEXT, &o.calls, "FILE",
+         "one call per line, as recorded by a program with TENON_RECORD=FILE"},
+        {"suite", OPTION_TEXT, &o.suite, "NAME",
+         "a suite of products or convolutions of tenon-bench, for example gemm-cpu or conv-gpu; "
+         "of convolutions the forward ones"},
+        {"dtype", OPTION_TEXT, &o.type, "TYPE",
+         "type of a suite, of MxNxK, and of T in views; default f32"},
+        {"time", OPTION_NUMBER, &o.seconds, "SECONDS",
+         "time limit; results found until then are stored", 1e-9, 1e9},
+        {"force", OPTION_FLAG, &o.is_forced, NULL, "also tune calls that are already tuned"},
+        {"jobs", OPTION_COUNT, &o.jobs, "N",
+         "number of processes that build candidates in advance; default: the number of cores; 1: "
+         "none",
+         1, MOST_JOBS},
+        {"build", OPTION_TEXT, &o.build, "SOLVER",
+         "used by these processes: build a solver, or several separated by spaces, for a CALL"},
+        {"export", OPTION_TEXT, &o.exported, "FILE", "write all results of the device as JSON"},
+        {"import", OPTION_TEXT, &o.imported, "FILE",
+         "read the results of a file; they replace those of the same problems"},
+        {"merge", OPTION_TEXT, &o.merged, "FILE",
+         "read the results of a file that are faster, or of other problems"},
+        {"device", OPTION_TEXT, &o.device, "SELECTOR", DEVICE_HELP},
+        CALL_OPTIONS(&o.call, false),
+        {NULL},
+    };
+    if (!command_line_read(&tune_command, argc, argv, known, UINT32_MAX, &line))
+        return line.status;
+    return run_options(&o, &line);
 }
 
 const command tune_command = {
     .name = "tune",
-    .arguments = "CALL … | --calls FILE | --suite NAME | --export FILE | --import FILE | "
-                 "--merge FILE [OPTION …]",
     .summary = "measure the solvers for calls on this device, and store the fastest",
+    .run = run,
+    .arguments = "CALL ... | --calls FILE | --suite NAME | --export FILE | --import FILE | "
+                 "--merge FILE",
     .details =
         "For each call, checks and times the solvers that support it, with the parameters in the\n"
         "tables of all devices, and then neighbors of the fastest. Candidates that the model\n"
         "expects to take three times as long are skipped. The fastest is stored, and from then on\n"
         "chosen regardless of estimates. Calls that are already tuned are skipped, so an\n"
         "interrupted run continues where it stopped.\n\n"
-        "  CALL               in the syntax of \"tenon explain\"\n"
-        "  --calls FILE       one call per line, as recorded by a program with TENON_RECORD=FILE\n"
-        "  --suite NAME       of tenon-bench: gemm, gemm-cpu, gemm-gpu, gemm-deepbench, conv,\n"
-        "                     conv-cpu, conv-cpu-depthwise, conv-cpu-backward, conv-gpu;\n"
-        "                     of convolutions the forward ones\n"
-        "  --dtype TYPE       type of a suite, of MxNxK, and of T in views; default f32\n"
-        "  --time SECONDS     time limit; results found until then are stored\n"
-        "  --force            also tune calls that are already tuned\n"
-        "  --jobs N           number of processes that build candidates in advance; default: the\n"
-        "                     number of cores; 1: none\n"
-        "  --build SOLVER     used by these processes: build a solver, or several separated by\n"
-        "                     spaces, for a CALL\n"
-        "  --export FILE      write all results of the device as JSON\n"
-        "  --import FILE      read the results of a file; they replace those of the same problems\n"
-        "  --merge FILE       read the results of a file that are faster, or of other problems\n"
-        "  --device SELECTOR  as for \"tenon devices\"\n",
-    .run = run,
+        "  CALL               in the syntax of \"tenon explain\"\n",
 };

@@ -35,7 +35,7 @@ def items(text):
     found = []
     for line in text.splitlines():
         blanks, entry = len(line) - len(line.lstrip()), re.match(r" *\S+(?: \S+)*  +(?=\S)", line)
-        usage = re.match(r"usage: \S+ (?=\S)", line)
+        usage = re.match(r"[Uu]sage: \S+ (?=\S)", line)
         named = entry or usage
         goes_on = found and found[-1][2] and line.strip() and not named and blanks == found[-1][1]
         if goes_on:
@@ -51,7 +51,7 @@ def wrapped(text):
     for _, column, _, own in items(text):
         if max(map(len, own)) > WIDTH:
             words = " ".join([own[0], *map(str.strip, own[1:])])
-            if words.startswith("usage: "):
+            if words.lower().startswith("usage: "):
                 words = re.sub(r"\[[^][]*(\[[^][]*\])?[^][]*\]", lambda option: option[0].replace(" ", KEEP), words)
             own = textwrap.wrap(words[column:], WIDTH - column, break_long_words=False, break_on_hyphens=False)
             own = [words[:column] + own[0], *(" " * column + line for line in own[1:])]
@@ -67,8 +67,8 @@ def helps(program):
     """Returns the program's help, followed by the help of each of its commands."""
     text = said(program, "help")
     lines = as_it_stands(text)
-    part = re.search(r"(?ms)^commands:\n(.*)", text)
-    for command in re.findall(r"(?m)^  ([a-z]+) ", part[1]) if part else []:
+    part = re.search(r"(?m)^Commands:\n((?:  .*\n)+)", text)
+    for command in re.findall(r"(?m)^  ([a-z]+) ", part[1]):
         lines += [f".SS {escaped(command)}", *as_it_stands(said(program, "help", command))]
     return lines
 

@@ -74,7 +74,12 @@ WRONG_USAGE = (
     (("solvers", "nothing"), "nothing"), (("solvers", "pool", "extra"), "extra"),
     (("explain", "gemm", "5xx"), "5xx"), (("explain",), "SOLVER"), (("explain", "nothing"), "nothing"),
     (("explain", "gemm", "5x5x5", "--target", "sm_20"), "sm_20"), (("explain", "gemm", "5x5x5", "--dtype", "f33"), "f33"),
-    (("explain", "gemm", "5x5x5", "--target"), "is missing"),
+    (("explain", "gemm", "5x5x5", "--target"), "--target: the value is missing"),
+    (("explain", "gemm", "5x5x5", "--target="), "--target: the value is missing"),
+    (("devices", "--verbose=1"), "--verbose=1: the option takes no value"),
+    (("check", "gemm", "--seed", "1.5"), '--seed: "1.5" is not an integer'),
+    (("check", "gemm", "--seed", "-1"), '--seed: "-1" is not an integer'),
+    (("check", "gemm", "--seed", "18446744073709551616"), "18446744073709551616"),
     (("selftest", "--filter"), "usage"), (("selftest", "--solver"), "usage"), (("selftest", "--seed", "x"), "usage"),
     (("selftest", "extra"), "usage"),
     (("kernels", "--target", "sm_20"), "usage"), (("kernels", "--target"), "usage"), (("kernels", "--nothing", "x"), "usage"))

@@ -19,9 +19,9 @@ from bench_program import BENCH, QUICK, Bench, bench, features, read_results
 
 class Usage(unittest.TestCase):
     def test_help_and_list(self):
-        said = bench("help").stdout
-        self.assertIn("--suite", said)
-        self.assertEqual(set(re.findall(r"(?m)^  (\S+)", said[said.index("\nsuites:\n"):])),
+        self.assertRegex(bench("help").stdout, r"(?m)^  run +measure ")
+        self.assertEqual(bench("--version").stdout.split()[0], "tenon-bench")
+        self.assertEqual({line.split()[0] for line in bench("list", "--suites").stdout.splitlines()},
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "gemm-deepbench", "conv", "conv-cpu", "conv-cpu-backward",
@@ -34,11 +34,14 @@ class Usage(unittest.TestCase):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_the_argument(self):
-        for args, named in (([], "usage"), (["walk"], "usage"), (["run", "--none"], "none"),
+        for args, named in (([], "Usage: tenon-bench"), (["walk"], 'unknown command "walk"'), (["run", "--none"], 'unknown option "--none"'),
+                            (["ceilings", "--suite", "gemm"], 'ceilings: unknown option "--suite"'),
+                            (["list", "--solver", "x"], 'list: unknown option "--solver"'),
                             (["run", "extra"], "extra"), (["run", "--suite", "gemn"], "gemn"),
                             (["run", "--suite", ""], "suite"), (["run", "--dtype", "f33"], "f33"),
                             (["run", "--peers", "mkl"], "mkl"), (["run", "--time", "0"], "--time"),
-                            (["run", "--time", "1s"], "--time"),
+                            (["run", "--time", "1s"], '--time: "1s" is not a number from 0.001 to 3600'),
+                            (["run", "--time", "nan"], '--time: "nan" is not'),
                             (["run", "--workspace", "-1"], "--workspace"),
                             (["run", "--workspace", "much"], "--workspace"),
                             (["run", "--min-flops", ""], "--min-flops"),
@@ -47,6 +50,17 @@ class Usage(unittest.TestCase):
             self.assertEqual(done.returncode, 2, (args, done.stdout))
             self.assertEqual(done.stdout, "", args)
             self.assertIn(named, done.stderr, args)
+
+    def test_help_has_only_the_options_of_the_command(self):
+        own = {command: set(re.findall(r"(?m)^ +(?:-h, )?(--[a-z-]+)", bench("help", command).stdout))
+               for command in ("run", "regret", "predict", "ceilings", "build", "first", "list", "peers")}
+        self.assertEqual(own["peers"], {"--help"})
+        self.assertEqual(own["first"], {"--json", "--help"})
+        self.assertEqual(own["ceilings"], {"--device", "--filter", "--emulated", "--json", "--help"})
+        self.assertIn("--target", own["predict"])
+        for command, options in own.items():
+            self.assertEqual("--csv" in options, command == "run", command)
+            self.assertEqual("--part" in options, command == "build", command)
 
     def test_unwritable_files_are_refused_before_measuring(self):
         for option in ("--json", "--csv"):

@@ -256,7 +256,10 @@ class Devices(Bench):
         self.assertIn("the device has failed", done.stderr)
 
     def test_invalid_lists(self):
-        for devices in ("", "cpu,", ",cpu"):
+        done, _ = self.run_on("")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--device: the value is missing", done.stderr)
+        for devices in ("cpu,", ",cpu"):
             done, found = self.run_on(devices)
             self.assertEqual((done.returncode, found), (1, None))
             self.assertIn("--device: a selector is empty", done.stderr)
@@ -345,6 +348,98 @@ class Resuming(Bench):
         self.assertFalse(os.path.exists(self.path + ".new"))
 
 
+class ResumingRegret(Bench):
+    """tenon-bench regret on a few small cases."""
+    ARGS = ["regret", "--suite", "bandwidth-cpu", "--filter", "x 64 Ki", "--dtype", "f32,f64"]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "r.json")
+        self.args = [BENCH, *self.ARGS, "--json", self.path]
+
+    def interrupt(self, number):
+        """Sends a signal after the first result. Returns the exit status."""
+        with subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            for line in process.stdout:
+                if line.startswith("    chosen "):
+                    break
+            # The result is printed before it is written.
+            while not (os.path.exists(self.path) and Path(self.path).stat().st_size > 0):
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.stdout.read()
+        return process.returncode
+
+    def resume(self):
+        before = read_results(self.path)
+        self.assertFalse(before["complete"])
+        self.assertGreaterEqual(len(before["results"]), 1)
+        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"resuming {self.path}, which has {len(before['results'])} results", done.stdout)
+        after = read_results(self.path)
+        self.assertTrue(after["complete"])
+        self.assertGreater(len(after["results"]), len(before["results"]))
+        cases = [(r["case"], r["dtype"]) for r in after["results"]]
+        self.assertEqual(len(cases), len(set(cases)))
+        self.assertEqual(after["summary"]["cases"], len(cases))
+        for earlier, result in zip(before["results"], after["results"]):
+            for member in ("suite", "case", "dtype", "chosen", "best", "measured"):
+                self.assertEqual(result[member], earlier[member])
+            for member in ("chosen_ns", "best_ns", "ratio"):
+                self.assertAlmostEqual(result[member], earlier[member], delta=1e-6 * earlier[member])
+        return before
+
+    def test_an_interrupted_run_resumes(self):
+        self.assertEqual(self.interrupt(signal.SIGINT), 130)
+        self.resume()
+
+    def test_a_killed_run_resumes(self):
+        self.assertEqual(self.interrupt(signal.SIGKILL), -signal.SIGKILL)
+        self.resume()
+
+    def test_a_failed_case_is_measured_again(self):
+        self.assertEqual(self.interrupt(signal.SIGINT), 130)
+        found = read_results(self.path)
+        kept = found["results"][0]
+        found["failures"] = [{"device": 0, "suite": kept["suite"], "case": kept["case"], "dtype": kept["dtype"], "why": "a test"}]
+        kept["measured"] = [{"solver": "no/solver", "median_ns": 1.0, "rounds": 1}]
+        Path(self.path).write_text(json.dumps(found), encoding="utf-8")
+        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = read_results(self.path)
+        self.assertEqual((after["complete"], after["failures"]), (True, []))
+        self.assertNotEqual(after["results"][0]["measured"], kept["measured"])
+
+    def test_foreign_files_are_kept(self):
+        Path(self.path).write_text("# notes\n", encoding="utf-8")
+        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, Path(self.path).read_text(encoding="utf-8")), (2, "# notes\n"))
+        self.assertIn("not a complete JSON document", done.stderr)
+
+
+class FirstUse(Bench):
+    def test_results_are_written(self):
+        found, done = self.run_json("first", "2", "tiny")
+        self.assertEqual([r["caches"] for r in found["results"]], ["cold", "warm"])
+        for r in found["results"]:
+            first, second = r["rounds_ns"]
+            self.assertTrue(min(first, second) <= r["median_ns"] <= max(first, second), r)
+            self.assertIn(f'{r["median_ns"] / 1e6:.1f}', done.stdout)
+        self.assertNotEqual(found["devices"][0]["name"], "")
+
+    def test_wrong_usage(self):
+        for args, why in ((["0"], 'ROUNDS: "0" is not'), (["33"], 'ROUNDS: "33" is not'), (["2x"], 'ROUNDS: "2x" is not'),
+                          (["1", "a", "b"], 'unexpected argument "b"'), (["--json", "/no/such/folder/x"], "/no/such/folder/x")):
+            done = bench("first", *args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn(why, done.stderr)
+        done = bench("first", "1", "no such network")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no such network", done.stderr)
+
+
 class Predictions(Bench):
     def test_predictions_are_labelled(self):
         found, done = self.run_json("predict", "--target", "sm_90", "--suite", "gemm-gpu,conv-gpu,bandwidth-gpu")
@@ -372,7 +467,7 @@ class Predictions(Bench):
         self.assertIn("are left out", done.stderr)
 
     def test_wrong_usage(self):
-        for args, why in (([], "predict needs --target NAME, allowed: "), (["--target", "sm_9000"], 'unknown target "sm_9000"'),
+        for args, why in (([], "--target NAME is missing, allowed: "), (["--target", "sm_9000"], 'unknown target "sm_9000"'),
                           (["--target", "sm_90", "--filter", "no such case"], "no such case")):
             done = bench("predict", *args)
             self.assertEqual((done.returncode, done.stdout), (2, ""), args)

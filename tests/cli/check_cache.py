@@ -45,16 +45,17 @@ class Cache(WithStore):
 class Usage(Cache):
     def test_wrong_usage(self):
         for args, why in (((), "an action is missing"), (("remove",), 'unknown action "remove"'),
-                          (("list", "--kind"), 'list: unknown argument "--kind"'),
+                          (("list", "--kind"), "--kind: the value is missing"),
                           (("list", "--kind", "dog"), 'unknown --kind "dog", allowed: program, check'),
                           (("export",), "export: FILE is missing"), (("import",), "FILE is missing"),
-                          (("export", "a", "b"), 'export: unknown argument "b"'),
-                          (("export", "a", "--force"), 'unknown argument "--force"'),
-                          (("clear", "all"), 'clear: unknown argument "all"')):
+                          (("export", "a", "b"), 'unexpected argument "b"'), (("export", ""), "export: FILE is missing"),
+                          (("clear", "--kind", "check"), "clear: --kind is an option of list"),
+                          (("export", "a", "--force"), "export: --force is an option of import"),
+                          (("clear", "all"), 'clear: unexpected argument "all"')):
             done = self.cache(*args)
             self.assertEqual((done.returncode, done.stdout), (2, ""), args)
             self.assertIn(why, done.stderr)
-            self.assertIn("usage: tenon cache", done.stderr)
+            self.assertIn("Usage: tenon cache", done.stderr)
 
     def test_help(self):
         done = tenon("help", "cache")

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Tests tenon-bench hosts (python/tenon/bench/hosts.py): the model on measurements made from known constants, and its
 reading of both kinds of files."""
+import os
 import random
 import re
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -74,6 +77,23 @@ class Model(unittest.TestCase):
             self.assertAlmostEqual(hosts.on_hosts(model, count, size, 400e9), LATENCY * 2 * (count - 1) + moved / BANDWIDTH)
             self.assertAlmostEqual(hosts.on_hosts(model, count, size, 400e9, 1e-3),
                                    (LATENCY + 1e-3) * 2 * (count - 1) + moved / BANDWIDTH)
+
+
+class ClosedPipe(InFolder):
+    def test_commands_end_quietly_if_their_reader_has_gone(self):
+        """As with `| head`."""
+        path = self.folder / "cluster.txt"
+        path.write_text(cluster(), encoding="utf-8")
+        for words in (["hosts", str(path)], ["hosts", "--help"], ["compare", "--help"], ["report", "--help"]):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([sys.executable, str(FOLDER), *words], stdout=writer, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+            os.close(writer)
+            self.assertEqual(done.stderr, "", words)
+            self.assertIn(done.returncode, (0, 128 + signal.SIGPIPE), words)  # argparse ignores that its help cannot be written
+            if "--help" not in words:
+                self.assertEqual(done.returncode, 128 + signal.SIGPIPE, words)
 
 
 class Command(InFolder):

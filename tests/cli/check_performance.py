@@ -104,6 +104,14 @@ class Performance(unittest.TestCase):
         self.assertIn("| gemm-cpu | f32 | 21 | 4 | 1.100 | 1.19 | 1.20 | case 20 |\n", text)
         self.assertIn("tenon-bench regret\n", text)
 
+    def test_a_file_of_first_calls_becomes_a_row_per_call(self):
+        file = dict(WRITTEN, command=["tenon-bench", "first"], summary={"ratios": [], "slowest": []}, results=[
+            {"suite": "first", "case": case, "device": 0, "caches": caches, "median_ns": ns, "rounds_ns": [ns, ns]}
+            for case, caches, ns in (("a product", "cold", 1.5e9), ("a product", "exited", 2.5e6), ("plans", "cold", 4e9))])
+        text = performance.table("started", file)
+        self.assertIn("| First call | cold | exited |\n|---|---|---|\n| a product | 1500.0 | 2.5 |\n| plans | 4000.0 |  |\n", text)
+        self.assertIn("medians of 2 processes", text)
+
     def test_short_rows_are_refused(self):
         file = {"columns": ["a", "b"], "rows": [["1"]]}
         with self.assertRaisesRegex(SystemExit, "short: a row has 1 cells, must have 2"):

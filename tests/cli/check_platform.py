@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math",
        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
        "stdnoreturn", "string", "tgmath", "time", "uchar", "wchar", "wctype"}
-DEPENDENCIES = {"CL/cl.h", "CL/cl_ext.h", "OpenCL/opencl.h", "xxhash.h", "jansson.h", "clblast_c.h"}
+DEPENDENCIES = {"CL/cl.h", "CL/cl_ext.h", "OpenCL/opencl.h", "xxhash.h", "jansson.h", "popt.h", "clblast_c.h"}
 PLATFORM = {"src/base/platform.h", "src/base/platform_posix.c", "src/base/platform_windows.c",
             "tools/platform.h", "tools/platform_posix.c", "tools/platform_windows.c"}
 # Compiled by the application, with the headers of its own MPI; nothing in the library includes it.

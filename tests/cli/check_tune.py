@@ -112,8 +112,8 @@ class Calls(Tune):
                 pass
         os.close(ours)
         self.assertEqual(process.returncode, 0, shown)
-        self.assertRegex(shown, rb"\r\x1b\[K0 of 2 calls, \d+ s: \d+ candidates of prelu x=f32")
-        self.assertRegex(shown, rb"1 of 2 calls, \d+ s, about \d+ s left: \d+ candidates of copy ")
+        self.assertRegex(shown, rb"\r\x1b\[K\[\.{20}\] 0/2  \d+ candidates of prelu x=f32")
+        self.assertRegex(shown, rb"\[#{10}\.{10}\] 1/2, \d+:\d\d left  \d+ candidates of copy ")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
     def test_wrong_files_of_calls(self):
@@ -126,11 +126,11 @@ class Calls(Tune):
 
     def test_wrong_usage(self):
         for args, why in (((), "specify exactly one of"), ((*COPY, "--suite", "gemm"), "specify exactly one of"),
-                          ((*COPY, "--time", "soon"), '"soon" is not a number'),
+                          ((*COPY, "--time", "soon"), '--time: "soon" is not a number'), ((*COPY, "--time", "0"), '--time: "0" is not'),
                           (("--suite", "dog"), 'unknown suite "dog", allowed: '),
                           ((*COPY, "--dtype", "f31"), 'unknown type "f31"'), (("--calls",), "is missing"),
-                          ((*COPY, "--jobs", "0"), '"0" is out of range, allowed: 1 to'),
-                          ((*COPY, "--jobs", "many"), '"many" is out of range, allowed: 1 to'),
+                          ((*COPY, "--jobs", "0"), '--jobs: "0" is not an integer from 1 to'),
+                          ((*COPY, "--jobs", "many"), '--jobs: "many" is not an integer from 1 to'),
                           (("--build", "copy/rows", "--suite", "gemm"), "the call of --build is missing")):
             self.assertIn(why, self.tune(*args, status=2))
 

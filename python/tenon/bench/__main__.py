@@ -21,5 +21,17 @@ def main() -> int:
     return 0
 
 
+def run() -> int:
+    """Runs the command. If the reader of standard output has gone, as `head` does, ends as a program that SIGPIPE ends."""
+    try:
+        try:
+            return main()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+        return 128 + 13
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -1,4 +1,4 @@
-"""Reads the files that tenon-bench run, regret and ceilings write with --json, of all versions of the format."""
+"""Reads the files that tenon-bench run, regret, first and ceilings write with --json, of all versions of the format."""
 import json
 import math
 import re
@@ -75,13 +75,15 @@ class Case:
 
 @dataclass
 class ResultFile:
-    """What a file has of one device: of `run` or `predict` cases, of `regret` regrets, of `ceilings` limits."""
+    """What a file has of one device: of `run` or `predict` cases, of `regret` regrets, of `first` first calls, of
+    `ceilings` limits."""
     path: Path
     kind: str
     raw: Dict[str, Any]
     device: Dict[str, Any]
     cases: List[Case] = field(default_factory=list)
     regrets: List[Dict[str, Any]] = field(default_factory=list)
+    firsts: List[Dict[str, Any]] = field(default_factory=list)
     limits: List[Dict[str, Any]] = field(default_factory=list)
     failures: List[Dict[str, Any]] = field(default_factory=list)
 
@@ -220,6 +222,12 @@ class Reader:
         self.get(item, "measured", list, where)
         return dict(item)
 
+    def first(self, item: Any, where: str) -> Dict[str, Any]:
+        for key in ("suite", "case", "caches"):
+            self.get(item, key, str, where)
+        self.number(item, "median_ns", where, True)
+        return dict(item)
+
     def check_device(self, device: Any, where: str) -> None:
         for key, kind in (("name", str), ("platform", str), ("driver", str), ("kind", str), ("compute_units", int),
                           ("cache", int)):
@@ -262,12 +270,16 @@ class Reader:
         kind = "predict" if content.get("predicted") else "run"
         if any("chosen_ns" in item for item in items if isinstance(item, dict)):
             kind = "regret"
+        if any("caches" in item for item in items if isinstance(item, dict)):
+            kind = "first"
         made = [ResultFile(self.path, kind, content, device, limits=self.limits(device.get("ceilings"), f"device {i}"))
                 for i, device in enumerate(devices)]
         for i, item in enumerate(items):
             part, where = made[self.number_of(item, devices, f"result {i + 1}")], f"result {i + 1}"
             if kind == "regret":
                 part.regrets.append(self.regret(item, where))
+            elif kind == "first":
+                part.firsts.append(self.first(item, where))
             else:
                 part.cases.append(self.case(item, where) if kind == "run" else self.prediction(item, where))
         for i, item in enumerate(content.get("failures", [])):
