@@ -6,6 +6,7 @@
 #include "environment.h"
 #include "options.h"
 #include "peers/absent.h"
+#include "peers/editions.h"
 #include "provenance.h"
 #include "resume.h"
 #include "selected.h"
@@ -319,7 +320,7 @@ int bench_run_command(int argc, char **argv)
     if (!bench_parse(argc - 1, argv + 1, &o))
         return BENCH_WRONG_USE;
     bench_prepare_environment(argv);
-    bench_pin_openblas();
+    bench_prepare_peers();
     if (!bench_devices_of(o.device, &devices))
         return 1;
     const int status = run_cases(&o, argc, argv, &devices);

@@ -10,12 +10,18 @@ WIDTH = 4.4  # inches of a figure: its text is readable on a phone, and two fit 
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN, blocked", "clblast": "CLBlast", "loop": "C loop",
          "tenon-f32": "Tenon, f32", "unpacked": "Tenon, unpacked", "cublas": "cuBLAS", "cudnn": "cuDNN", "rocblas": "rocBLAS",
          "onnxruntime": "ONNX Runtime", "pytorch": "PyTorch", "nchw": "Tenon, N C H W", "numpy": "NumPy",
-         "boost-compute": "Boost.Compute", "memcpy": "memcpy"}
+         "boost-compute": "Boost.Compute", "memcpy": "memcpy", "openblas-pypi": "OpenBLAS, PyPI", "onednn-pypi": "oneDNN, PyPI",
+         "onednn-blocked-pypi": "oneDNN, blocked, PyPI", "clblast-tuned": "CLBlast, tuned"}
 EXACT = 1e-6  # where errors of 0 are drawn on a logarithmic axis
 
 
 def peer_name(peer: str) -> str:
     return NAMES.get(peer, peer)
+
+
+def short_version(version: str) -> str:
+    """Returns the first three numbers of a version."""
+    return ".".join(version.split()[0].split(".")[:3])
 
 
 def of_style(number: int) -> Dict[str, Any]:
@@ -172,10 +178,12 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
 
 
 class Bar:
-    """The ratios of one suite, machine, type and peer."""
+    """The ratios of one suite, machine, type and peer, and the versions of the peer that the files state."""
 
-    def __init__(self, machine: Machine, dtype: str, peer: str, cases: List[Case]):
+    def __init__(self, machine: Machine, dtype: str, peer: str, measured: List[Tuple[ResultFile, Case]]):
+        cases = [case for _, case in measured]
         self.machine, self.dtype, self.peer, self.cases = machine, dtype, peer, cases
+        self.versions = sorted({file.version_of(peer) for file, _ in measured} - {""})
         ratios = [c.ratio(peer) for c in cases]
         self.mean, self.least, self.most = geometric_mean(ratios), min(ratios), max(ratios)
         self.worst = cases[ratios.index(self.least)]
@@ -184,22 +192,23 @@ class Bar:
 
     @property
     def label(self) -> str:
-        return f"{self.machine.letter} {self.dtype} {peer_name(self.peer)}"
+        return " ".join([self.machine.letter, self.dtype, peer_name(self.peer), *map(short_version, self.versions)])
 
     def text(self, suite: str) -> str:
         return (f"{self.machine.letter} {suite}: {self.dtype} {peer_name(self.peer)}: {self.mean:.2f} "
                 f"({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
-                f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}")
+                f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}"
+                + (f"; version {' and '.join(self.versions)}" if self.versions else ""))
 
 
 def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
     found = []
     for machine in machines:
-        groups: Dict[Tuple[str, str], List[Case]] = {}
-        for case in by_suite(machine).get(suite, []):
-            for peer in case.peers:
-                groups.setdefault((case.dtype, peer), []).append(case)
-        found += [Bar(machine, dtype, peer, cases) for (dtype, peer), cases in sorted(groups.items())]
+        groups: Dict[Tuple[str, str], List[Tuple[ResultFile, Case]]] = {}
+        for file, case in machine.cases.values():
+            for peer in case.peers if case.suite == suite else ():
+                groups.setdefault((case.dtype, peer), []).append((file, case))
+        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items())]
     return found
 
 

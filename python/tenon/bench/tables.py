@@ -56,13 +56,13 @@ def cases(machines: List[Machine]) -> str:
 
 
 def peer_row(bar: Bar, suite: str) -> str:
-    return row([cell(bar.machine.letter), cell(suite), cell(bar.dtype), cell(peer_name(bar.peer)),
+    return row([cell(bar.machine.letter), cell(suite), cell(bar.dtype), cell(peer_name(bar.peer)), cell(" and ".join(bar.versions)),
                 cell(str(len(bar.cases)), len(bar.cases)), cell(f"{bar.mean:.2f}", bar.mean), cell(f"{bar.low:.2f} to {bar.high:.2f}"),
                 cell(f"{bar.least:.2f}", bar.least), cell(bar.worst.name), cell(f"{bar.most:.2f}", bar.most)])
 
 
 def means(machines: List[Machine]) -> str:
-    head = ["Machine", "Suite", "Type", "Peer", "Cases", "Geometric mean", "95 % interval", "Worst", "Worst case", "Best"]
+    head = ["Machine", "Suite", "Type", "Peer", "Version", "Cases", "Geometric mean", "95 % interval", "Worst", "Worst case", "Best"]
     return table("means", head, (peer_row(bar, s) for s in suites_of(machines) for bar in bars_of(s, machines)), 99)
 
 
