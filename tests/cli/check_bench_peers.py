@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from bench_program import FAKE_ONEDNN, FAKE_OPENBLAS, Bench, bench, features
+from bench_program import FAKE_CARDS, FAKE_ONEDNN, FAKE_OPENBLAS, Bench, bench, features
 
 
 def command(program):
@@ -114,6 +114,57 @@ class TunedClblast(Bench):
             done = bench("run", "--suite", "gemm", "--filter", "64x64x64", "--clblast-tuning", folder)
         self.assertEqual(done.returncode, 1)
         self.assertIn("other.json is not a file of CLBlast's tuners", done.stderr)
+
+
+class Cards(Bench):
+    """Libraries of GPU vendors, replaced by ones whose card is the host."""
+
+    LIBRARIES = ("libcuda.so.1", "libcublas.so", "libcudnn.so", "libamdhip64.so", "librocblas.so")
+    SHAPES = {"format": "tenon-bench shapes 1", "sources": {"test": "test"}, "suites": [
+        {"name": "products", "kind": "gemm", "source": "test", "cases": [
+            {"name": "plain", "m": 13, "n": 24, "k": 35},
+            {"name": "transposed", "m": 13, "n": 24, "k": 35, "batch": 3, "transposed": "ab"}]},
+        {"name": "convolutions", "kind": "conv", "source": "test", "n": [2], "cases": [
+            {"name": "grouped", "c": 6, "h": 9, "k": 4, "r": 3, "pad": 1, "stride": 2, "groups": 2}]}]}
+
+    def setUp(self):
+        if "cublas is built in" not in bench("peers").stdout.splitlines():
+            self.skipTest("the benchmark was built without the libraries of GPU vendors")
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = place.name
+        for name in self.LIBRARIES:
+            os.symlink(FAKE_CARDS, os.path.join(self.folder, name))
+
+    def measure(self, suite, **environment):
+        path = os.path.join(self.folder, "shapes.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.SHAPES, file)
+        found, _ = self.run_json("run", "--time", "0.01", "--no-verify", "--peers", "cublas,cudnn,rocblas", "--shapes", path,
+                                 "--suite", suite, LD_PRELOAD=FAKE_CARDS, LD_LIBRARY_PATH=self.folder, **environment)
+        return found["results"], found["peers"]
+
+    def test_products(self):
+        results, told = self.measure("products")
+        # A peer whose result is wrong is left out.
+        self.assertEqual([sorted(r["peers"]) for r in results], [["cublas", "rocblas"]] * 2)
+        self.assertEqual(told["versions"], {"cublas": "12.2.5", "rocblas": "4.2.1.abcdef"})
+        self.assertEqual(told["left_out"], [])
+
+    def test_convolutions(self):
+        for number, version in (("90100", "9.1.0"), ("8904", "8.9.4")):
+            (result,), told = self.measure("convolutions", FAKE_VERSION=number)
+            # The fake library finds a faster algorithm, too, which uses TF32.
+            self.assertEqual(result["peers"]["cudnn"]["algorithm"], "implicit precomputed gemm")
+            self.assertEqual(told["versions"], {"cudnn": version})
+
+    def test_a_missing_library_is_reported(self):
+        os.unlink(os.path.join(self.folder, "libcublas.so"))
+        results, told = self.measure("products")
+        if "cublas" in results[0]["peers"]:
+            self.skipTest("cuBLAS is installed")
+        self.assertEqual([sorted(r["peers"]) for r in results], [["rocblas"]] * 2)
+        self.assertEqual([one["name"].lower() for one in told["left_out"]], ["cublas"])  # one that is installed finds no card
 
 
 class NetworkPrograms(Bench):
