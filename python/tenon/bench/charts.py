@@ -231,7 +231,8 @@ def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
 def ratio_axis(axes: Any, values: List[float]) -> None:
     """Makes the x axis one of ratios, by powers of two."""
     low, high = (math.floor(math.log2(min([0.5, *values]) / 1.1)), math.ceil(math.log2(max([2.0, *values]))))
-    step = max(1, math.ceil((high - low) / 7))
+    high += (high - low) // 8  # room for the number behind a bar
+    step = max(1, math.ceil((high - low) / 6))
     ticks = [2.0 ** power for power in range(low, high + 1) if power % step == 0]
     axes.set_xscale("log", base=2)
     axes.set_xlim(2.0 ** low, 2.0 ** high)
