@@ -7,7 +7,7 @@
 #ifdef __linux__
 #include <sched.h>
 
-/* Older versions do not have it. */
+/* Older versions do not have it. NOLINTNEXTLINE(readability-redundant-declaration) */
 __attribute__((weak)) int openblas_setaffinity(int thread, size_t size, cpu_set_t *set);
 #endif
 

@@ -18,15 +18,15 @@
 #define TRANSPOSED       1
 #define ROC_TRANSPOSED   112
 
-FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *value,
-                            size_t *size_ret)
+FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param_name, size_t size,
+                            void *value, size_t *size_ret)
 {
     static const cl_uint place[4] = {0, 0x3b, 0, 0};
-    if (what == PCI_BUS_INFO && size == sizeof place) {
+    if (param_name == PCI_BUS_INFO && size == sizeof place) {
         memcpy(value, place, sizeof place);
         return CL_SUCCESS;
     }
-    if (what == AMD_TOPOLOGY && size == 24) {
+    if (param_name == AMD_TOPOLOGY && size == 24) {
         memset(value, 0, size);
         ((cl_uint *)value)[0] = 1; /* PCIe */
         ((cl_uchar *)value)[21] = 0x3b;
@@ -35,7 +35,7 @@ FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t siz
     cl_int (*behind)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     void *found = dlsym(dlopen("libOpenCL.so.1", RTLD_NOW), "clGetDeviceInfo");
     memcpy(&behind, &found, sizeof behind);
-    return behind(device, what, size, value, size_ret);
+    return behind(device, param_name, size, value, size_ret);
 }
 
 /* CUDA's driver. */
