@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#define BENCH_MAX_PEERS 6
+#define BENCH_MAX_PEERS 12
 #define BENCH_NAME_SIZE 96
 
 /* The command line. Lists are names separated by commas; NULL means all. In `suites`, "gpu" and
@@ -63,10 +63,11 @@ typedef struct bench_way {
     const char *algorithm;
     /* Waits for calls that are not on the stream; NULL: all are on the stream. */
     bool (*finish)(void *data);
+    int edition; /* of the library, for peers of which there are two (peers/editions.h) */
 } bench_way;
 
 /* The valid names of --peers. */
-#define BENCH_PEER_NAMES 16
+#define BENCH_PEER_NAMES 20
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

@@ -50,9 +50,8 @@ static bool set(const char *name, const char *value, bool overridable)
     return setenv(name, value, 1) == 0;
 }
 
-/* Functions of the library, if it is linked. */
+/* A function of the library, if it is linked. */
 __attribute__((weak)) char *openblas_get_corename(void);
-__attribute__((weak)) char *openblas_get_config(void);
 
 /* Variables set by this program: OpenBLAS's kernels, and those it selected before. */
 #define CORE "OPENBLAS_CORETYPE"
@@ -102,35 +101,31 @@ static vectors vectors_of_core(const char *core)
     return OLDER;
 }
 
+const char *bench_better_core(const char *own)
+{
+    const vectors most = vectors_of_processor();
+    return vectors_of_core(own) < most ? core_with(most) : NULL;
+}
+
 /* Requests the best OpenBLAS kernels that the processor supports, if OpenBLAS selects lesser ones
  * by itself. Returns true if the environment has changed. A user's OPENBLAS_CORETYPE is removed
  * first, to find out OpenBLAS's own selection. */
 static bool ask_openblas(void)
 {
-    const vectors most = vectors_of_processor();
     if (getenv(OWN) != NULL)
         return false;
     if (getenv(CORE) != NULL)
         return unsetenv(CORE) == 0;
-    if (openblas_get_corename == NULL || core_with(most) == NULL)
+    if (openblas_get_corename == NULL)
         return false;
-    const char *own = openblas_get_corename();
-    return vectors_of_core(own) < most && setenv(OWN, own, 1) == 0 &&
-           setenv(CORE, core_with(most), 1) == 0;
+    const char *own = openblas_get_corename(), *better = bench_better_core(own);
+    return better != NULL && setenv(OWN, own, 1) == 0 && setenv(CORE, better, 1) == 0;
 }
 
-const bench_openblas_kernels *bench_openblas(void)
+const char *bench_own_core(void)
 {
-    static bench_openblas_kernels kernels;
-    if (kernels.now[0] == '\0' && openblas_get_corename != NULL && openblas_get_config != NULL) {
-        const char *own = getenv(OWN);
-        snprintf(kernels.now, sizeof kernels.now, "%s", openblas_get_corename());
-        snprintf(kernels.own, sizeof kernels.own, "%s", own != NULL ? own : kernels.now);
-        snprintf(kernels.config, sizeof kernels.config, "%s", openblas_get_config());
-        if (sscanf(kernels.config, "OpenBLAS %31s", kernels.version) != 1)
-            snprintf(kernels.version, sizeof kernels.version, "unknown");
-    }
-    return &kernels;
+    const char *own = getenv(OWN);
+    return own != NULL ? own : "";
 }
 
 void bench_prepare_environment(char **argv)
@@ -178,19 +173,6 @@ void bench_pin(int processor)
     (void)sched_setaffinity(0, sizeof where, &where);
 }
 
-/* Functions of the library, if it is linked and has them. */
-__attribute__((weak)) int openblas_setaffinity(int thread, size_t size, cpu_set_t *set);
-__attribute__((weak)) int openblas_get_num_threads(void);
-
-void bench_pin_openblas(void)
-{
-    if (openblas_setaffinity == NULL || openblas_get_num_threads == NULL)
-        return;
-    for (int t = 1; t < openblas_get_num_threads(); t++) {
-        cpu_set_t where = only(t);
-        (void)openblas_setaffinity(t - 1, sizeof where, &where);
-    }
-}
 #else
 int bench_processors(void)
 {
@@ -201,9 +183,5 @@ int bench_processors(void)
 void bench_pin(int processor)
 {
     (void)processor;
-}
-
-void bench_pin_openblas(void)
-{
 }
 #endif

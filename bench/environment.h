@@ -11,13 +11,10 @@
 void bench_prepare_environment(char **argv);
 
 /* The processors whose kernels OpenBLAS uses (`now`) and would use by itself (`own`), its version
- * and its configuration; "" without OpenBLAS. OpenBLAS treats a processor that it does not know as
- * an old one; bench_prepare_environment then requests the best kernels that the processor's
- * features allow. */
+ * and its configuration; "" without OpenBLAS. */
 typedef struct bench_openblas_kernels {
     char now[32], own[32], version[32], config[192];
 } bench_openblas_kernels;
-const bench_openblas_kernels *bench_openblas(void);
 
 /* Returns the number of processors that the process may use, at least 1. */
 int bench_processors(void);
@@ -25,7 +22,13 @@ int bench_processors(void);
 /* Pins the calling thread to a processor by number, or with -1 lets it run on all. */
 void bench_pin(int processor);
 
-/* Pins the threads of OpenBLAS, one per processor; the caller's thread is the first. */
-void bench_pin_openblas(void);
+/* OpenBLAS treats a processor that it does not know as an old one. Returns the kernels to request
+ * by OPENBLAS_CORETYPE instead of `own`, or NULL if the processor's features allow no better ones.
+ * bench_prepare_environment does so for the OpenBLAS with which the program is linked. */
+const char *bench_better_core(const char *own);
+
+/* Returns the kernels that the linked OpenBLAS selects by itself, if the environment requests
+ * others; otherwise "". */
+const char *bench_own_core(void);
 
 #endif

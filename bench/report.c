@@ -8,6 +8,7 @@
 
 #define WIDTH    100
 #define PEERS_AT 83 /* column of the peers */
+#define MORE_AT  40 /* and of those in further lines */
 
 void bench_print_heading(const char *suite, const char *about)
 {
@@ -41,7 +42,7 @@ static void print_share(const bench_result *r)
 
 static const char *short_name(const char *peer)
 {
-    return strcmp(peer, "onednn-blocked") == 0 ? "blocked" : peer;
+    return strncmp(peer, "onednn-blocked", 14) == 0 ? peer + 7 : peer;
 }
 
 /* Prints the share of time of each kind of layer. */
@@ -69,8 +70,8 @@ void bench_print_result(const bench_result *r)
         int length = snprintf(text, sizeof text, " %s %.2f", short_name(r->peers[p].name),
                               r->peers[p].median / r->wall.median);
         if (length > left) {
-            printf("\n%*s", PEERS_AT, "");
-            left = WIDTH - PEERS_AT;
+            printf("\n%*s", MORE_AT, "");
+            left = WIDTH - MORE_AT;
         }
         printf("%s", text);
         left -= length;
@@ -88,11 +89,11 @@ void bench_print_summary(const bench_summary *summary)
 {
     if (summary->ratio_count == 0)
         return;
-    printf("\npeer time / Tenon time\n%-22s %-5s %-14s %5s %6s %6s  %s\n", "suite", "type", "peer",
+    printf("\npeer time / Tenon time\n%-22s %-5s %-19s %5s %6s %6s  %s\n", "suite", "type", "peer",
            "cases", "mean", "least", "at");
     for (uint32_t i = 0; i < summary->ratio_count; i++) {
         const bench_ratio *r = &summary->ratios[i];
-        printf("%-22s %-5s %-14s %5u %6.2f %6.2f  %.35s\n", r->suite, tenon_dtype_string(r->dtype),
+        printf("%-22s %-5s %-19s %5u %6.2f %6.2f  %.30s\n", r->suite, tenon_dtype_string(r->dtype),
                r->peer, r->cases, r->mean, r->least, r->least_at->name);
     }
     if (summary->slow_count > 0)

@@ -6,6 +6,7 @@
 #include "environment.h"
 #include "options.h"
 #include "peers/absent.h"
+#include "peers/editions.h"
 #include "provenance.h"
 #include "resume.h"
 #include "selected.h"
@@ -320,7 +321,7 @@ static int run(int argc, char **argv)
     if (!bench_parse(&bench_run_command, BENCH_OF_RUN, argc, argv, &o, &status))
         return status;
     bench_prepare_environment(argv);
-    bench_pin_openblas();
+    bench_prepare_peers();
     if (!bench_devices_of(o.device, &devices))
         return 1;
     status = run_cases(&o, argc, argv, &devices);

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "options.h"
+#include "peers/absent.h"
 #include "peers/peers.h"
 #include "runner.h"
 #include "shapes/shapes.h"
@@ -30,6 +31,9 @@ bool bench_open_session(bench_session *session)
         !BENCH_WELL(tenon_stream_create(session->context, queue, &session->profiled)))
         return false;
     clReleaseCommandQueue(queue);
+    if (session->options->clblast_tuning == NULL && session->options->peers != NULL &&
+        bench_listed(session->options->peers, "clblast-tuned"))
+        bench_leave_out("clblast-tuned", "--clblast-tuning is not given");
     if (session->options->clblast_tuning != NULL &&
         !bench_clblast_tune(session->device.device, session->options->clblast_tuning))
         return false;

@@ -37,10 +37,26 @@ static const bench_suite *const others[] = {
 const bench_suite **bench_suites;
 uint32_t bench_suite_count;
 
-const char *const bench_peer_names[BENCH_PEER_NAMES] = {
-    "openblas", "onednn", "onednn-blocked", "clblast", "loop",        "tenon-f32",
-    "unpacked", "cublas", "cudnn",          "rocblas", "onnxruntime", "pytorch",
-    "nchw",     "numpy",  "boost-compute",  "memcpy"};
+const char *const bench_peer_names[BENCH_PEER_NAMES] = {"openblas",
+                                                        "onednn",
+                                                        "onednn-blocked",
+                                                        "clblast",
+                                                        "loop",
+                                                        "tenon-f32",
+                                                        "unpacked",
+                                                        "cublas",
+                                                        "cudnn",
+                                                        "rocblas",
+                                                        "onnxruntime",
+                                                        "pytorch",
+                                                        "nchw",
+                                                        "numpy",
+                                                        "boost-compute",
+                                                        "memcpy",
+                                                        "openblas-pypi",
+                                                        "onednn-pypi",
+                                                        "onednn-blocked-pypi",
+                                                        "clblast-tuned"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {

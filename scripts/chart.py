@@ -16,7 +16,7 @@ GROUPS = [
     ("Matrix products", [
         ("gemm-cpu", "openblas", "OpenBLAS"),
         ("gemm-cpu", "onednn", "oneDNN"),
-        ("gemm-cpu", "clblast", "CLBlast, tuned at 256³"),
+        ("gemm-cpu", "clblast", "CLBlast"),
     ]),
     ("Convolutions", [
         ("conv-cpu", "onednn", "oneDNN, the same layout"),
@@ -28,7 +28,7 @@ GROUPS = [
     ]),
 ]
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN", "clblast": "CLBlast"}
-# Peer versions that the benchmark did not record: those of Debian 12, which the machines ran.
+# Peer versions that tenon-bench did not record before version 3 of its files: those of Debian 12, which the machines ran.
 VERSIONS = {"OpenBLAS": "0.3.21", "oneDNN": "2.6"}
 MARK = "*"
 
@@ -63,8 +63,11 @@ def day_of(file):
 
 
 def version_of(file, peer):
-    written = file["peers"] if "results" not in file else {}
-    return f"{NAMES[peer]} {written.get(NAMES[peer], VERSIONS.get(NAMES[peer]))}"
+    if "results" not in file:
+        return f"{NAMES[peer]} {file['peers'].get(NAMES[peer], VERSIONS.get(NAMES[peer]))}"
+    recorded = file.get("peers", {}).get("versions", {})
+    version = recorded.get(peer) or recorded.get(peer.replace("-blocked", "")) or VERSIONS.get(NAMES[peer], "")
+    return f"{NAMES[peer]} {version}".strip()
 
 
 def caption(of=None):

@@ -24,11 +24,16 @@ def devices_of(file):
     return file.get("devices") or [file["device"]]
 
 
+def ratio_text(ratio):
+    """Returns a ratio with two decimals, or two digits of a small one."""
+    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
 def measures(file):
     """Returns the comparisons in a file: suite, dtype, peer, least ratio, and the mean if it covers a whole suite."""
     if "ratios" in file.get("summary", {}):
-        return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": f'{r["least"]:.2f}',
-                 "mean": f'{r["mean"]:.2f}'} for r in file["summary"]["ratios"] if file["complete"]]
+        return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": ratio_text(r["least"]),
+                 "mean": ratio_text(r["mean"])} for r in file["summary"]["ratios"] if file["complete"]]
     return file.get("measures", [])
 
 

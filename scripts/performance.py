@@ -15,7 +15,7 @@ import shlex
 import statistics
 import sys
 
-from measures import RESULTS, ROOT, column, devices_of, files, newest, of_column, worst
+from measures import RESULTS, ROOT, column, devices_of, files, newest, of_column, ratio_text, worst
 
 DOCUMENT = ROOT / "docs" / "performance.md"
 END = "<!-- end of the table -->\n"
@@ -29,7 +29,8 @@ def where(file, conditions, columns, rows):
     """Returns a table with the device, date and command of a file that tenon-bench wrote."""
     host = file["host"]
     places = "; ".join(f'{device["name"]} ({device["platform"]}, driver {device["driver"]})' for device in devices_of(file))
-    conditions = f'Tenon {file["tenon"]}. {conditions}'
+    versions = ", ".join(f"{peer} {version}" for peer, version in file.get("peers", {}).get("versions", {}).items())
+    conditions = f'Tenon {file["tenon"]}. ' + (f"Peers: {versions}. " if versions else "") + conditions
     if not file["complete"]:
         conditions += " The run was interrupted or a case failed."
     return {"recorded": file["date"][:10],
@@ -47,8 +48,8 @@ def with_device(file, columns, items, rows):
 
 def of_benchmark(file):
     """Returns the summary of a file of tenon-bench run as a table."""
-    rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
-             f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
+    rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), ratio_text(r["mean"]),
+             ratio_text(r["least"]), r["least_case"]] for r in file["summary"]["ratios"]]
     columns = ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"]
     return where(file, "Ratios: a peer's time over Tenon's.", *with_device(file, columns, file["summary"]["ratios"], rows))
 
@@ -58,7 +59,7 @@ def of_cases(file):
     peers = sorted({peer for r in file["results"] for peer in r["peers"]})
     unit = "GFLOP/s" if any(r["gflops"] for r in file["results"]) else "GB/s"
     rows = [[r["case"], r["dtype"], f'{r["median_ns"] / 1e3:.4g}', f'{r["gflops"] or r["gbps"]:.3g}',
-             *(f'{r["peers"][p]["ratio"]:.2f}' if p in r["peers"] else "" for p in peers)] for r in file["results"]]
+             *(ratio_text(r["peers"][p]["ratio"]) if p in r["peers"] else "" for p in peers)] for r in file["results"]]
     verified = all(r["verified"] for r in file["results"])
     return where(file, "Medians. Ratios: a peer's time over Tenon's." + (" Every result was verified." if verified else ""),
                  *with_device(file, ["Case", "Type", "µs", unit, *peers], file["results"], rows))
@@ -72,7 +73,7 @@ def of_networks(file):
         total = sum(r["layers_ns"].values())
         layers = sorted(r["layers_ns"].items(), key=lambda item: -item[1])
         rows.append([r["case"], r["dtype"], f'{r["median_ns"] / 1e6:.2f}',
-                     *(f'{r["peers"][p]["ratio"]:.2f}' if p in r["peers"] else "" for p in peers),
+                     *(ratio_text(r["peers"][p]["ratio"]) if p in r["peers"] else "" for p in peers),
                      ", ".join(f"{kind} {100 * ns / total:.0f} %" for kind, ns in layers[:4])])
     return where(file, "Medians. Ratios: a peer's time over Tenon's.",
                  ["Network", "Type", "ms", *peers, "Largest shares of the time"], rows)

@@ -25,8 +25,8 @@ void bench_print_peers(const bench_options *options);
 void bench_print_built_in(void);
 
 /* Returns the output of bench_print_peers, and the versions and the peers left out since:
- * {"openblas": {"kernels", "own", "config"} or null, "onednn": version or null, "versions": {…},
- * "left_out": [{"name", "why"}, …]} */
+ * {"openblas": {"kernels", "own", "config"} or null, "openblas-pypi": the same, "onednn": version
+ * or null, "versions": {…}, "left_out": [{"name", "why"}, …]} */
 json_t *bench_json_peers(const bench_options *options);
 
 #endif

@@ -1,5 +1,6 @@
 /* Calls in Boost.Compute, on the same device and queue and in the same buffers. */
 extern "C" {
+#include "absent.h"
 #include "peers.h"
 }
 
@@ -20,6 +21,8 @@ extern "C" {
 #include <boost/compute/lambda.hpp>
 #include <boost/compute/random/threefry_engine.hpp>
 #include <boost/compute/random/uniform_real_distribution.hpp>
+#include <boost/version.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -189,8 +192,11 @@ extern "C" bool bench_boost_call(const bench_call *c, bench_way *way)
         std::string(c->name).find("i32") != std::string::npos ? TENON_DTYPE_I32 : TENON_DTYPE_F32;
     for (const auto &k : known)
         if (c->operand[0].host.dtype == wanted && std::string(k.name) == c->name) {
-            *way = bench_way{"boost-compute", call,    false,  new work{c, k.function, nullptr},
-                             destroy,         nullptr, nullptr};
+            std::string version = BOOST_LIB_VERSION; /* such as 1_74 */
+            std::replace(version.begin(), version.end(), '_', '.');
+            bench_note_version("boost-compute", version.c_str());
+            *way = bench_way{"boost-compute", call,    false,   new work{c, k.function, nullptr},
+                             destroy,         nullptr, nullptr, way->edition};
             return true;
         }
     return false;

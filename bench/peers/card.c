@@ -39,11 +39,27 @@ bool bench_card_find(const char *what, const char *const *names,
     return true;
 }
 
-void *bench_card_handle(bench_card_library *library)
+/* Opens the library and creates its handle. */
+static void *create(const bench_card_library *library, const char *peer)
 {
-    if (!library->tried && (!bench_card_find(library->title, library->names, library->functions) ||
-                            (*library->create)(&library->handle) != 0))
-        library->handle = NULL;
+    char version[BENCH_CARD_VERSION_SIZE] = "";
+    void *handle = NULL;
+    if (!bench_card_find(library->title, library->names, library->functions))
+        return NULL;
+    const int status = (*library->create)(&handle);
+    if (status != 0) {
+        bench_leave_out(peer, "%s failed to start with status %d", library->title, status);
+        return NULL;
+    }
+    library->version(handle, version);
+    bench_note_version(peer, version);
+    return handle;
+}
+
+void *bench_card_handle(bench_card_library *library, const char *peer)
+{
+    if (!library->tried)
+        library->handle = create(library, peer);
     library->tried = true;
     return library->handle;
 }

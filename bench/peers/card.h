@@ -37,19 +37,23 @@ typedef struct bench_card_function {
 bool bench_card_find(const char *what, const char *const *names,
                      const bench_card_function *functions);
 
+#define BENCH_CARD_VERSION_SIZE 64
+
 /* A library whose functions take a handle, which is created once. */
 typedef struct bench_card_library {
     const char *title;
     const char *const *names;
     const bench_card_function *functions;
     int (**create)(void **handle); /* one of `functions` */
+    /* Writes the version that the library reports; "" if it does not. */
+    void (*version)(void *handle, char text[BENCH_CARD_VERSION_SIZE]);
     bool tried;
     void *handle;
 } bench_card_library;
 
-/* Returns the handle, or NULL if the library cannot be used. The reason is printed to stderr once.
- */
-void *bench_card_handle(bench_card_library *library);
+/* Returns the handle, or NULL if the library cannot be used. The reason is printed to stderr once,
+ * and the version is recorded as that of `peer`. */
+void *bench_card_handle(bench_card_library *library, const char *peer);
 
 /* The operands of a case in the GPU's memory. */
 typedef struct bench_card_operands {

@@ -87,7 +87,7 @@ static bool is_right(const products *p)
 bool bench_card_gemm(const bench_card *card, bench_card_gemm_library *library,
                      const bench_gemm *gemm, bench_way *way)
 {
-    if (card == NULL || bench_card_handle(&library->library) == NULL)
+    if (card == NULL || bench_card_handle(&library->library, library->name) == NULL)
         return false;
     products *p = calloc(1, sizeof *p);
     if (p == NULL)

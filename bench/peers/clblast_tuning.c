@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #ifdef BENCH_CLBLAST
-#include <clblast_c.h>
+#include "clblast.h"
+
 #include <dirent.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -52,6 +53,13 @@ static size_t parameters_of(char *text, const char *names[MAX_PARAMETERS],
     return count;
 }
 
+static bool tuned;
+
+bool bench_clblast_is_tuned(void)
+{
+    return tuned;
+}
+
 static bool apply(cl_device_id device, const char *file, const json_t *found)
 {
     const char *names[MAX_PARAMETERS], *family, *precision, *best;
@@ -68,8 +76,10 @@ static bool apply(cl_device_id device, const char *file, const json_t *found)
         return text != NULL; /* a kernel that matrix products do not use */
     }
     size_t count = parameters_of(text, names, values);
-    CLBlastStatusCode code = CLBlastOverrideParameters(
-        device, kernel, (CLBlastPrecision)atoi(precision), count, names, values);
+    CLBlastStatusCode code =
+        bench_clblast_of(BENCH_OTHER)
+            ->override_parameters(device, kernel, (CLBlastPrecision)atoi(precision), count, names,
+                                  values);
     free(text);
     if (code != CLBlastSuccess)
         fprintf(stderr, "tenon-bench: %s: CLBlast rejected it with status %d\n", file, (int)code);
@@ -94,6 +104,9 @@ bool bench_clblast_tune(cl_device_id device, const char *folder)
     char file[1024];
     const struct dirent *entry;
     bool applied = true;
+    tuned = false;
+    if (bench_clblast_of(BENCH_OTHER) == NULL)
+        return true; /* left out */
     DIR *listing = opendir(folder);
     if (listing == NULL) {
         fprintf(stderr, "tenon-bench: --clblast-tuning: cannot read folder %s\n", folder);
@@ -107,6 +120,7 @@ bool bench_clblast_tune(cl_device_id device, const char *folder)
         applied &= apply_file(device, file);
     }
     closedir(listing);
+    tuned = applied;
     return applied;
 }
 #else

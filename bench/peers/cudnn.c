@@ -21,6 +21,7 @@ typedef struct performance {
 
 static struct {
     int (*create)(void **handle);
+    size_t (*version)(void);
     int (*create_tensor)(void **tensor);
     int (*destroy_tensor)(void *tensor);
     int (*set_tensor)(void *tensor, int format, int type, int n, int c, int h, int w);
@@ -51,12 +52,23 @@ typedef struct convolution {
     bench_card_address workspace;
 } convolution;
 
+/* The number is 10000 times the major version (1000 times up to version 8), 100 times the minor
+ * one, and the patch. */
+static void write_version(void *handle, char text[BENCH_CARD_VERSION_SIZE])
+{
+    const unsigned number = (unsigned)cudnn.version(), unit = number < 10000 ? 1000 : 10000;
+    (void)handle;
+    snprintf(text, BENCH_CARD_VERSION_SIZE, "%u.%u.%u", number / unit, number % unit / 100,
+             number % 100);
+}
+
 /* Opens the library; NULL if it is not installed. */
 static void *open_library(void)
 {
     static const char *const names[] = {"libcudnn.so", "libcudnn.so.9", "libcudnn.so.8", NULL};
     static const bench_card_function functions[] = {
         {"cudnnCreate", &cudnn.create},
+        {"cudnnGetVersion", &cudnn.version},
         {"cudnnCreateTensorDescriptor", &cudnn.create_tensor},
         {"cudnnDestroyTensorDescriptor", &cudnn.destroy_tensor},
         {"cudnnSetTensor4dDescriptor", &cudnn.set_tensor},
@@ -72,8 +84,9 @@ static void *open_library(void)
         {"cudnnConvolutionForward", &cudnn.forward},
         {NULL, NULL},
     };
-    static bench_card_library library = {"cuDNN", names, functions, &cudnn.create, false, NULL};
-    return bench_card_handle(&library);
+    static bench_card_library library = {"cuDNN",       names, functions, &cudnn.create,
+                                         write_version, false, NULL};
+    return bench_card_handle(&library, "cudnn");
 }
 
 static int type_of(tenon_dtype dtype)

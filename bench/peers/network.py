@@ -154,7 +154,7 @@ def pytorch(network):
     def activated(y, kind):
         functions = {None: lambda y: y, "relu": functional.relu, "hard sigmoid": functional.hardsigmoid,
                      "hard swish": functional.hardswish}
-        return functions[kind](y) if kind in functions else functional.hardtanh(y, 0, kind)
+        return functions[kind](y) if kind in functions else functional.hardtanh(y, 0.0, float(kind))  # integers end PyTorch 1.13
 
     x = torch.from_numpy(numpy.random.default_rng(2).standard_normal(
         (network["n"], network["channels"], *network["size"]), dtype=numpy.float32))

@@ -109,11 +109,11 @@ static void pin_threads()
     bench_pin(0);
 }
 
-bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates)
+bool build(bench_way *way, const std::vector<candidate> &candidates)
 {
     std::unique_ptr<work> best;
     double least = 0;
-    *way = bench_way{name, call, true, nullptr, destroy, nullptr, nullptr};
+    *way = bench_way{way->name, call, true, nullptr, destroy, nullptr, nullptr, way->edition};
     pin_threads();
     for (const candidate &c : candidates) {
         std::unique_ptr<work> w = make(c);
@@ -135,7 +135,10 @@ bool build(const char *name, bench_way *way, const std::vector<candidate> &candi
 
 using namespace onednn;
 
-extern "C" const char *bench_onednn_version(void)
+extern "C" const bench_onednn_library bench_onednn_linked = {
+    version, gemm_peer, conv_peer, map_peer, rnn_peer, call_peer, conv_int8_peer, network_peer};
+
+const char *onednn::version()
 {
     static const dnnl_version_t *v = dnnl_version();
     static const std::string version =
@@ -193,7 +196,7 @@ static void make_sgemm(work &w, const bench_gemm *g)
     };
 }
 
-extern "C" bool bench_onednn_gemm(const bench_gemm *g, bool blocked, bench_way *way)
+bool onednn::gemm_peer(const bench_gemm *g, bool blocked, bench_way *way)
 {
     memory::data_type type;
     if (!type_of(g->dtype, &type))
@@ -202,7 +205,7 @@ extern "C" bool bench_onednn_gemm(const bench_gemm *g, bool blocked, bench_way *
         {"matmul", [=](work &w) { make_product(w, g, blocked, type); }}};
     if (!blocked && g->dtype == TENON_DTYPE_F32)
         candidates.push_back({"sgemm", [=](work &w) { make_sgemm(w, g); }});
-    return build(blocked ? "onednn-blocked" : "onednn", way, candidates);
+    return build(way, candidates);
 }
 
 static dnnl::eltwise_forward::primitive_desc describe_map(work &w, dnnl::algorithm algorithm,
@@ -249,11 +252,11 @@ static void make_map(work &w, const bench_map *m, dnnl::algorithm algorithm, mem
           {DNNL_ARG_DST, m->y, as_values(shape, stride), x}});
 }
 
-extern "C" bool bench_onednn_map(const bench_map *m, bench_way *way)
+bool onednn::map_peer(const bench_map *m, bench_way *way)
 {
     memory::data_type type;
     dnnl::algorithm algorithm;
     if (!type_of(m->dtype, &type) || !algorithm_of(m->kind, &algorithm))
         return false;
-    return build("onednn", way, {{nullptr, [=](work &w) { make_map(w, m, algorithm, type); }}});
+    return build(way, {{nullptr, [=](work &w) { make_map(w, m, algorithm, type); }}});
 }

@@ -4,7 +4,7 @@
 #define BENCH_PEERS_ONEDNN_HPP
 
 extern "C" {
-#include "peers.h"
+#include "editions.h"
 }
 
 #include <functional>
@@ -55,8 +55,19 @@ struct candidate {
  * the calls. */
 double seconds_of(const std::function<void(int)> &run);
 
-/* Sets up the fastest of the candidates; returns false if oneDNN supports none of them. */
-bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates);
+/* Sets up the fastest of the candidates; returns false if oneDNN supports none of them. The way
+ * keeps its name. */
+bool build(bench_way *way, const std::vector<candidate> &candidates);
+
+/* oneDNN's version, and the peers of bench_onednn_library. */
+const char *version();
+bool gemm_peer(const bench_gemm *gemm, bool blocked, bench_way *way);
+bool conv_peer(const bench_conv *conv, bool blocked, bench_way *way);
+bool map_peer(const bench_map *map, bench_way *way);
+bool rnn_peer(const bench_rnn *rnn, bench_way *way);
+bool call_peer(const bench_call *call, bench_way *way);
+bool conv_int8_peer(const bench_conv_shape *shape, const bench_call *call, bench_way *way);
+bool network_peer(bench_model *model, tenon_stream *stream, bench_way *way);
 
 } // namespace onednn
 

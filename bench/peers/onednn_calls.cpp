@@ -203,16 +203,15 @@ void make_conv(work &w, const bench_conv_shape &s, const bench_call *c)
 
 } // namespace
 
-extern "C" bool bench_onednn_call(const bench_call *c, bench_way *way)
+bool onednn::call_peer(const bench_call *c, bench_way *way)
 {
     for (const auto &k : known)
         if (std::string(k.name) == c->name && c->operand[0].host.dtype == TENON_DTYPE_F32)
-            return build("onednn", way, {{nullptr, [=](work &w) { k.make(w, c, k.kind); }}});
+            return build(way, {{nullptr, [=](work &w) { k.make(w, c, k.kind); }}});
     return false;
 }
 
-extern "C" bool bench_onednn_conv_int8(const bench_conv_shape *s, const bench_call *c,
-                                       bench_way *way)
+bool onednn::conv_int8_peer(const bench_conv_shape *s, const bench_call *c, bench_way *way)
 {
-    return build("onednn", way, {{nullptr, [=](work &w) { make_conv(w, *s, c); }}});
+    return build(way, {{nullptr, [=](work &w) { make_conv(w, *s, c); }}});
 }

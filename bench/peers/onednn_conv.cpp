@@ -105,7 +105,7 @@ static void make_conv(work &w, const bench_conv *c, bool blocked, memory::data_t
     }
 }
 
-extern "C" bool bench_onednn_conv(const bench_conv *c, bool blocked, bench_way *way)
+bool onednn::conv_peer(const bench_conv *c, bool blocked, bench_way *way)
 {
     memory::data_type type;
     if (!type_of(c->dtype, &type))
@@ -113,7 +113,6 @@ extern "C" bool bench_onednn_conv(const bench_conv *c, bool blocked, bench_way *
     const auto by = [=](dnnl::algorithm algorithm) {
         return [=](work &w) { make_conv(w, c, blocked, type, algorithm); };
     };
-    return build(blocked ? "onednn-blocked" : "onednn", way,
-                 {{"direct", by(dnnl::algorithm::convolution_direct)},
-                  {"winograd", by(dnnl::algorithm::convolution_winograd)}});
+    return build(way, {{"direct", by(dnnl::algorithm::convolution_direct)},
+                       {"winograd", by(dnnl::algorithm::convolution_winograd)}});
 }

@@ -252,7 +252,7 @@ static void run(network &n)
 }
 
 /* Compares the result with Tenon's. Returns false, and notes the reason, if they differ. */
-static bool agrees(const network &n, const float *wanted)
+static bool agrees(const network &n, const float *wanted, const char *name)
 {
     const auto *got = static_cast<const float *>(n.result.get_data_handle());
     const size_t count = n.result.get_desc().get_size() / sizeof *got;
@@ -261,26 +261,26 @@ static bool agrees(const network &n, const float *wanted)
         largest = std::fmax(largest, std::fabs((double)wanted[i]));
     for (size_t i = 0; i < count; i++)
         if (!(std::fabs((double)got[i] - (double)wanted[i]) <= tolerance * largest)) {
-            bench_leave_out("onednn", "wrong result: %.9g instead of %.9g", (double)got[i],
+            bench_leave_out(name, "wrong result: %.9g instead of %.9g", (double)got[i],
                             (double)wanted[i]);
             return false;
         }
     return true;
 }
 
-extern "C" bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way)
+bool onednn::network_peer(bench_model *model, tenon_stream *stream, bench_way *way)
 {
     const auto n = std::make_shared<network>();
     n->model = model;
-    const candidate only = {bench_onednn_version(), [n](work &w) {
+    const candidate only = {onednn::version(), [n](work &w) {
                                 build_network(*n);
                                 w.instead = [n](int) { run(*n); };
                             }};
     float *wanted = nullptr;
-    if (!build("onednn", way, {only}))
+    if (!build(way, {only}))
         return false;
     run(*n);
-    const bool well = bench_model_result(model, stream, &wanted) && agrees(*n, wanted);
+    const bool well = bench_model_result(model, stream, &wanted) && agrees(*n, wanted, way->name);
     std::free(wanted);
     if (!well)
         way->destroy(way->data);

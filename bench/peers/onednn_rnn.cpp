@@ -91,10 +91,10 @@ static void make_layer(work &w, const bench_rnn *r, memory::data_type type)
     }
 }
 
-extern "C" bool bench_onednn_rnn(const bench_rnn *r, bench_way *way)
+bool onednn::rnn_peer(const bench_rnn *r, bench_way *way)
 {
     memory::data_type type;
     if (!type_of(r->dtype, &type))
         return false;
-    return build("onednn", way, {{nullptr, [=](work &w) { make_layer(w, r, type); }}});
+    return build(way, {{nullptr, [=](work &w) { make_layer(w, r, type); }}});
 }

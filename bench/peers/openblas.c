@@ -1,9 +1,15 @@
-#include "peers.h"
+#define _GNU_SOURCE /* for cpu_set_t */
+#include "editions.h"
 
+#include <cblas.h>
 #include <stdlib.h>
 
-#ifdef BENCH_OPENBLAS
-#include <cblas.h>
+#ifdef __linux__
+#include <sched.h>
+
+/* Older versions do not have it. NOLINTNEXTLINE(readability-redundant-declaration) */
+__attribute__((weak)) int openblas_setaffinity(int thread, size_t size, cpu_set_t *set);
+#endif
 
 typedef struct product {
     bench_gemm gemm;
@@ -86,7 +92,7 @@ static void destroy(void *data)
     free(p);
 }
 
-bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way)
+static bool set_up(const bench_gemm *gemm, bench_way *way)
 {
     const bench_operand *o = gemm->operands->operand;
     const bench_gemm_shape *s = &gemm->shape;
@@ -101,14 +107,28 @@ bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way)
         p->b[c] = widen(o[gemm->b].values[c], s->batch * s->k * s->n);
     }
     p->d = malloc((size_t)(s->batch * s->m * s->n) * sizeof *p->d + 1);
-    *way = (bench_way){"openblas", call, true, p, destroy, NULL};
+    *way = (bench_way){way->name, call, true, p, destroy, NULL, NULL, way->edition};
     return true;
 }
-#else
-bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way)
+
+static void pin_thread(int thread)
 {
-    (void)gemm;
-    (void)way;
-    return false;
-}
+#ifdef __linux__
+    cpu_set_t where;
+    bench_pin(thread);
+    if (openblas_setaffinity != NULL && sched_getaffinity(0, sizeof where, &where) == 0)
+        (void)openblas_setaffinity(thread - 1, sizeof where, &where);
+    bench_pin(-1);
+#else
+    (void)thread;
 #endif
+}
+
+static void pin(void)
+{
+    for (int t = 1; t < openblas_get_num_threads(); t++)
+        pin_thread(t);
+}
+
+const bench_openblas_library bench_openblas_linked = {openblas_get_corename, openblas_get_config,
+                                                      pin, set_up};

@@ -1,5 +1,6 @@
 /* The peers. Each function sets up the peer for a case, with weights in the peer's preferred layout
- * if that is requested. Returns false if the peer is not built in or does not support the case. */
+ * if that is requested. The way has the name of the peer. Returns false if the peer is not built in
+ * or does not support the case. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
@@ -71,11 +72,10 @@ bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_cublas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
 bool bench_rocblas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
 bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, bench_way *way);
-/* Sets CLBlast's parameters to the results of its tuners, from the JSON files in the folder. */
+/* Gives the peer clblast-tuned the results of CLBlast's tuners for a device, from the JSON files in
+ * the folder. */
 bool bench_clblast_tune(cl_device_id device, const char *folder);
-/* Returns oneDNN's version; NULL without oneDNN. */
-const char *bench_onednn_version(void);
-/* Sets up oneDNN with the fastest of its algorithms, by measurement. `blocked`: the library chooses
+/* Set up oneDNN with the fastest of its algorithms, by measurement. `blocked`: the library chooses
  * the layouts of weights, and of images, which are also reordered outside the measured time. */
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
@@ -92,12 +92,17 @@ bool bench_onednn_conv_int8(const bench_conv_shape *shape, const bench_call *cal
  * result with Tenon's on the stream. The library's version becomes the way's algorithm. */
 bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way);
 
-/* Adds a peer to a case if it is requested and supports the case. */
+/* Returns the next way of a case, with the name of the peer in an edition (editions.h) and the
+ * number of the edition; NULL if there is no such peer or it is not requested. */
+bench_way *bench_peer_begin(const bench_session *session, bench_case *bench, const char *peer,
+                            int edition);
+
+/* Adds a peer to a case, in each of its editions that is requested and supports the case. */
 #define BENCH_ADD_PEER(session, bench, peer, call)                                                 \
-    do {                                                                                           \
-        bench_way *bench_way_at = &(bench)->peers[(bench)->peer_count];                            \
-        if (bench_listed((session)->options->peers, peer) && call)                                 \
+    for (int bench_edition = 0; bench_edition < 2; bench_edition++) {                              \
+        bench_way *bench_way_at = bench_peer_begin(session, bench, peer, bench_edition);           \
+        if (bench_way_at != NULL && call)                                                          \
             (bench)->peer_count++;                                                                 \
-    } while (0)
+    }
 
 #endif

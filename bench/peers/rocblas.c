@@ -17,6 +17,7 @@ static const struct {
 /* The functions of the library. The product is D = alpha A B + beta C, where D may be C. */
 static struct {
     int (*create)(void **handle);
+    int (*version)(char *text, size_t size);
     int (*gemm)(void *handle, int ta, int tb, int32_t m, int32_t n, int32_t k, const void *alpha,
                 bench_card_address a, int a_type, int32_t lda, int64_t a_stride,
                 bench_card_address b, int b_type, int32_t ldb, int64_t b_stride, const void *beta,
@@ -36,15 +37,25 @@ static int multiply(void *handle, const bench_card_product *p)
                         STANDARD, NO_SOLUTION, NO_FLAGS);
 }
 
+static void write_version(void *handle, char text[BENCH_CARD_VERSION_SIZE])
+{
+    (void)handle;
+    if (rocblas.version(text, BENCH_CARD_VERSION_SIZE) != 0)
+        text[0] = '\0'; /* it is longer */
+}
+
 bool bench_rocblas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way)
 {
     static const char *const names[] = {"librocblas.so",   "librocblas.so.5", "librocblas.so.4",
                                         "librocblas.so.3", "librocblas.so.0", NULL};
     static const bench_card_function functions[] = {
         {"rocblas_create_handle", &rocblas.create},
+        {"rocblas_get_version_string", &rocblas.version},
         {"rocblas_gemm_strided_batched_ex", &rocblas.gemm},
         {NULL, NULL}};
     static bench_card_gemm_library library = {
-        "rocblas", {"rocBLAS", names, functions, &rocblas.create, false, NULL}, multiply};
+        "rocblas",
+        {"rocBLAS", names, functions, &rocblas.create, write_version, false, NULL},
+        multiply};
     return bench_card_gemm(bench_hip_open(session), &library, gemm, way);
 }

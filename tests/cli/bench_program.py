@@ -1,5 +1,5 @@
 """Running tenon-bench in tests. The programs that import this are called with the paths of tenon-bench, of
-results.schema.json and of the preloaded libraries fake_openblas, fake_onednn and lost_driver."""
+results.schema.json and of the preloaded libraries fake_openblas, fake_onednn, lost_driver and fake_cards."""
 import json
 import os
 import subprocess
@@ -9,6 +9,7 @@ import unittest
 
 import jsonschema
 
+FAKE_CARDS = os.path.abspath(sys.argv.pop(6))
 LOST_DRIVER = os.path.abspath(sys.argv.pop(5))
 FAKE_ONEDNN = os.path.abspath(sys.argv.pop(4))
 FAKE_OPENBLAS = os.path.abspath(sys.argv.pop(3))

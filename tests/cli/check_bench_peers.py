@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the peers of tenon-bench: libraries, and programs in processes of their own. The arguments are those of
 bench_program.py."""
+import json
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from bench_program import FAKE_ONEDNN, FAKE_OPENBLAS, Bench, bench, features
+from bench_program import FAKE_CARDS, FAKE_ONEDNN, FAKE_OPENBLAS, Bench, bench, features
 
 
 def command(program):
@@ -53,13 +54,117 @@ class Peers(Bench):
         told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
         missing = [line.split()[0] for line in bench("peers").stdout.splitlines() if " is left out: " in line]
         built_in = [line.split()[0] for line in bench("peers").stdout.splitlines() if line.endswith(" is built in")]
-        self.assertEqual(sorted(missing + built_in), ["boost-compute", "clblast", "cublas", "cudnn", "onednn",
-                                                      "onednn-blocked", "openblas", "rocblas"])
+        self.assertEqual(sorted(name for name in missing + built_in if not name.endswith("-pypi")),
+                         ["boost-compute", "clblast", "cublas", "cudnn", "onednn", "onednn-blocked", "openblas", "rocblas"])
         names = [name for one in told["left_out"] for name in one["name"].split() if name != "and"]
         self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
         # On a CPU, the libraries of GPU vendors are skipped.
         self.assertTrue({"cublas", "rocblas"} <= set(names), told)
-        self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "onednn": None, "versions": {}, "left_out": []})
+        self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "openblas-pypi": None, "onednn": None,
+                                                            "versions": {}, "left_out": []})
+
+    def test_two_versions_of_a_library(self):
+        others = ["openblas-pypi", "onednn-pypi", "onednn-blocked-pypi"]
+        built_in = [line.split()[0] for line in bench("peers").stdout.splitlines() if line.endswith(" is built in")]
+        found, _ = self.run_json("run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--peers",
+                                 ",".join(["openblas", "onednn", *others]))
+        there = [name for name in others if name in built_in]
+        self.assertEqual([name for name in others if name in found["results"][0]["peers"]], there)
+        self.assertLessEqual({name for name in there if "blocked" not in name}, set(found["peers"]["versions"]))
+        self.assertEqual(sorted(one["name"] for one in found["peers"]["left_out"] if one["name"] in others),
+                         sorted(name for name in others if name not in built_in))
+        if {"openblas", "openblas-pypi"} <= set(built_in):
+            self.assertNotEqual(found["peers"]["openblas"]["config"], found["peers"]["openblas-pypi"]["config"])
+
+
+class TunedClblast(Bench):
+    """CLBlast with its default parameters and with those of its tuners, in one run."""
+
+    PARAMETERS = ("GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=8 MWG={0} NDIMB=8 NDIMC=8 NWG={0} PRECISION=32 SA=0 SB=0 STRM=0 "
+                  "STRN=0 VWM=4 VWN=4")
+
+    def setUp(self):
+        if "clblast is built in" not in bench("peers").stdout.splitlines():
+            self.skipTest("the benchmark was built without CLBlast")
+
+    def measure(self, *args):
+        found, done = self.run_json("run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--peers",
+                                    "clblast,clblast-tuned", *args)
+        return found["results"][0]["peers"], found["peers"], done
+
+    def test_both_are_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "tuned.json"), "w", encoding="utf-8") as file:
+                json.dump({"kernel_family": "xgemm_2", "precision": "32", "best_parameters": self.PARAMETERS.format(64)}, file)
+            peers, told, _ = self.measure("--clblast-tuning", folder)
+        self.assertEqual(sorted(peers), ["clblast", "clblast-tuned"])
+        self.assertEqual(sorted(told["versions"]), ["clblast", "clblast-tuned"])
+        self.assertEqual(told["left_out"], [])
+
+    def test_without_results_only_the_default_is_measured(self):
+        peers, told, done = self.measure()
+        self.assertEqual(list(peers), ["clblast"])
+        self.assertEqual(told["left_out"], [{"name": "clblast-tuned", "why": "--clblast-tuning is not given"}])
+        self.assertIn("clblast-tuned is left out", done.stderr)
+
+    def test_a_file_that_is_not_a_tuners_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "other.json"), "w", encoding="utf-8") as file:
+                file.write("{}")
+            done = bench("run", "--suite", "gemm", "--filter", "64x64x64", "--clblast-tuning", folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("other.json is not a file of CLBlast's tuners", done.stderr)
+
+
+class Cards(Bench):
+    """Libraries of GPU vendors, replaced by ones whose card is the host."""
+
+    LIBRARIES = ("libcuda.so.1", "libcublas.so", "libcudnn.so", "libamdhip64.so", "librocblas.so")
+    SHAPES = {"format": "tenon-bench shapes 1", "sources": {"test": "test"}, "suites": [
+        {"name": "products", "kind": "gemm", "source": "test", "cases": [
+            {"name": "plain", "m": 13, "n": 24, "k": 35},
+            {"name": "transposed", "m": 13, "n": 24, "k": 35, "batch": 3, "transposed": "ab"}]},
+        {"name": "convolutions", "kind": "conv", "source": "test", "n": [2], "cases": [
+            {"name": "grouped", "c": 6, "h": 9, "k": 4, "r": 3, "pad": 1, "stride": 2, "groups": 2}]}]}
+
+    def setUp(self):
+        if "cublas is built in" not in bench("peers").stdout.splitlines():
+            self.skipTest("the benchmark was built without the libraries of GPU vendors")
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = place.name
+        for name in self.LIBRARIES:
+            os.symlink(FAKE_CARDS, os.path.join(self.folder, name))
+
+    def measure(self, suite, **environment):
+        path = os.path.join(self.folder, "shapes.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.SHAPES, file)
+        found, _ = self.run_json("run", "--time", "0.01", "--no-verify", "--peers", "cublas,cudnn,rocblas", "--shapes", path,
+                                 "--suite", suite, LD_PRELOAD=FAKE_CARDS, LD_LIBRARY_PATH=self.folder, **environment)
+        return found["results"], found["peers"]
+
+    def test_products(self):
+        results, told = self.measure("products")
+        # A peer whose result is wrong is left out.
+        self.assertEqual([sorted(r["peers"]) for r in results], [["cublas", "rocblas"]] * 2)
+        self.assertEqual(told["versions"], {"cublas": "12.2.5", "rocblas": "4.2.1.abcdef"})
+        self.assertEqual(told["left_out"], [])
+
+    def test_convolutions(self):
+        for number, version in (("90100", "9.1.0"), ("8904", "8.9.4")):
+            (result,), told = self.measure("convolutions", FAKE_VERSION=number)
+            # The fake library finds a faster algorithm, too, which uses TF32.
+            self.assertEqual(result["peers"]["cudnn"]["algorithm"], "implicit precomputed gemm")
+            self.assertEqual(told["versions"], {"cudnn": version})
+
+    def test_a_missing_library_is_reported(self):
+        os.unlink(os.path.join(self.folder, "libcublas.so"))
+        results, told = self.measure("products")
+        if "cublas" in results[0]["peers"]:
+            self.skipTest("cuBLAS is installed")
+        self.assertEqual([sorted(r["peers"]) for r in results], [["rocblas"]] * 2)
+        self.assertEqual([one["name"].lower() for one in told["left_out"]], ["cublas"])  # one that is installed finds no card
 
 
 class NetworkPrograms(Bench):

@@ -170,6 +170,29 @@ class Page(InFolder):
         self.assertIn(f"{mean:.2f} ({mean * math.exp(-error):.2f} to {mean * math.exp(error):.2f}) over 4 cases, from "
                       f"{min(ratios):.2f} (square 64) to {max(ratios):.2f}", texts["A f32 oneDNN"])
 
+    def test_peers_have_the_versions_of_their_files(self):
+        cases = [result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5, "openblas-pypi": 1.2, "onednn-blocked": 0.9})]
+        file = version_3(cases)
+        file["peers"]["versions"] = {"openblas": "0.3.21", "openblas-pypi": "0.3.34.481.3", "onednn": "3.2.0"}
+        page, folder = self.folder / "page.html", self.folder / "svg"
+        done = run("report", self.file("a", file), "-o", page, "--svg", folder, python=DRAWS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        texts = {t.text for t in ElementTree.parse(folder / "bars-gemm-cpu.svg").getroot().iter(f"{SVG}text")}
+        self.assertLessEqual({"A f32 OpenBLAS 0.3.21", "A f32 OpenBLAS, PyPI 0.3.34", "A f32 oneDNN, blocked 3.2.0"}, texts)
+        self.assertIn("<td>OpenBLAS, PyPI<td>0.3.34.481.3", page.read_text(encoding="utf-8"))
+
+    def test_a_device_that_failed_has_a_card(self):
+        file = version_3([result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5}, device=n) for n in (0, 2)], 3)
+        file["devices"][1] = {**file["devices"][1], "name": "gpu:3", "platform": "", "driver": "", "kind": "", "compute_units": 0,
+                              "cache": 0, "failed": "no device matches"}
+        file["failures"] = [{"device": 1, "why": "no device matches"}]
+        page = self.folder / "page.html"
+        done = run("report", self.file("a", file), "-o", page, python=DRAWS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cards = re.findall(r"(?s)<article.*?</article>", page.read_text(encoding="utf-8"))
+        self.assertEqual(["not opened" in card for card in cards], [False, True, False])
+        self.assertIn("<dt>Failed<dd>no device matches", cards[1])
+
     def test_cold_and_warm_starts_are_separate(self):
         names = [t.text for t in self.svg("start-A").iter(f"{SVG}text")]
         self.assertLessEqual({"a context (cold)", "a context (warm)"}, set(names))

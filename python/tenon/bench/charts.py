@@ -10,12 +10,18 @@ WIDTH = 4.4  # inches of a figure: its text is readable on a phone, and two fit 
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN, blocked", "clblast": "CLBlast", "loop": "C loop",
          "tenon-f32": "Tenon, f32", "unpacked": "Tenon, unpacked", "cublas": "cuBLAS", "cudnn": "cuDNN", "rocblas": "rocBLAS",
          "onnxruntime": "ONNX Runtime", "pytorch": "PyTorch", "nchw": "Tenon, N C H W", "numpy": "NumPy",
-         "boost-compute": "Boost.Compute", "memcpy": "memcpy"}
+         "boost-compute": "Boost.Compute", "memcpy": "memcpy", "openblas-pypi": "OpenBLAS, PyPI", "onednn-pypi": "oneDNN, PyPI",
+         "onednn-blocked-pypi": "oneDNN, blocked, PyPI", "clblast-tuned": "CLBlast, tuned"}
 EXACT = 1e-6  # where errors of 0 are drawn on a logarithmic axis
 
 
 def peer_name(peer: str) -> str:
     return NAMES.get(peer, peer)
+
+
+def short_version(version: str) -> str:
+    """Returns the first three numbers of a version."""
+    return ".".join(version.split()[0].split(".")[:3])
 
 
 def of_style(number: int) -> Dict[str, Any]:
@@ -29,6 +35,11 @@ def time_text(nanoseconds: float) -> str:
     return f"{nanoseconds:.3g} ns"
 
 
+def ratio_text(ratio: float) -> str:
+    """Returns a ratio with two decimals, or two digits of a small one."""
+    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
 def about(machine: Machine, case: Case, text: str) -> Tip:
     """Returns the text of a case's mark, and its row in the table of cases."""
     return f"{machine.letter} {case.suite}: {case.name}, {case.dtype}: {text}", case.number
@@ -39,7 +50,8 @@ def suites_of(machines: List[Machine]) -> List[str]:
 
 
 def scatter(chart: Chart, axes: Any, label: str, style: Dict[str, Any], points: List[Tuple[float, float, Tip]]) -> None:
-    (line,) = axes.plot([p[0] for p in points], [p[1] for p in points], linestyle="none", markersize=4.2, markeredgewidth=0.4,
+    size = 6.5 if style["marker"] in "*+x" else 4.2  # of a star little is left within its edge
+    (line,) = axes.plot([p[0] for p in points], [p[1] for p in points], linestyle="none", markersize=size, markeredgewidth=0.4,
                         markeredgecolor=C["page"], alpha=0.85, label=label, clip_on=False, **style)
     chart.tell(line, [p[2] for p in points])
 
@@ -56,7 +68,8 @@ def number_text(value: float) -> str:
 def plain_ticks(axis: Any, text: Callable[[float], str] = number_text) -> None:
     """Labels a logarithmic axis with numbers instead of powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-    axis.set_major_locator(LogLocator(numticks=7))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=7))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
 
@@ -80,9 +93,15 @@ def share_text(machine: Machine, case: Case) -> str:
     return f"; {100 * part:.0f} % of the attainable, limited by {name}" if part is not None else ""
 
 
-def draw_ceiling(axes: Any, text: str, x: float, y: float, is_left: bool = False, slope: bool = False) -> None:
-    """Writes the name of a ceiling just above a point of its line, which is the name's left or right end."""
-    axes.text(x, y * 1.04, text, fontsize=7, color=C["faint"], ha="left" if is_left else "right", va="bottom", zorder=5,
+def is_crowded(ceiling: Ceiling, ceilings: List[Ceiling]) -> bool:
+    """Whether the line of another ceiling is so close above that the name fits only below its line."""
+    return any(ceiling.value < other.value < 1.7 * ceiling.value for other in ceilings)
+
+
+def draw_ceiling(axes: Any, text: str, x: float, y: float, is_left: bool = False, slope: bool = False, below: bool = False) -> None:
+    """Writes the name of a ceiling just above or below a point of its line, which is the name's left or right end."""
+    axes.text(x, y / 1.04 if below else y * 1.04, text, fontsize=7, color=C["faint"], ha="left" if is_left else "right",
+              va="top" if below else "bottom", zorder=5,
               rotation_mode="anchor", rotation=math.degrees(math.atan2(y, x)) if slope else 0, transform_rotates_text=slope,
               bbox={"facecolor": C["page"], "edgecolor": "none", "pad": 0.4, "alpha": 0.75})
 
@@ -101,7 +120,8 @@ def roofs(machine: Machine, axes: Any, types: Iterable[str]) -> None:
         axes.plot([left, end], [left * level.value, top], color=C["faint"], linewidth=1)
         x = max(left, bottom / level.value) * 1.15
         if x < right:
-            draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", x, x * level.value, True, True)
+            draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", x, x * level.value, True, True,
+                         is_crowded(level, levels(machine)))
     for peak in peaks:
         start = peak.value / levels(machine)[-1].value if levels(machine) else left
         axes.plot([start, right], [peak.value] * 2, color=C["faint"], linewidth=1)
@@ -156,13 +176,14 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
     sizes = [level.size for level in levels(machine) if level.size]
     axes.set(xscale="log", yscale="log", xlabel="MB moved", ylabel="GB/s",
              xlim=logarithmic(size / 1e6 for size in [*(c.bytes for c in drawn), *sizes]))
-    axes.set_ylim(logarithmic([*(c.bytes / c.median for c in drawn), *(level.value for level in levels(machine))]))
+    axes.set_ylim(logarithmic([*(c.bytes / c.median for c in drawn), *(level.value for level in levels(machine))], 1.8))
     left, right = axes.get_xlim()
     for level in levels(machine):
         end = min(right, level.size / 1e6) if level.size else right
         axes.plot([left, end], [level.value] * 2, color=C["faint"], linewidth=1)
         is_short = end < 30 * left
-        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if is_short else end, level.value, is_short)
+        draw_ceiling(axes, f"{level.name}, {level.value:.3g} GB/s", left if is_short else end, level.value, is_short,
+                     below=is_crowded(level, levels(machine)))
 
     def point(c: Case) -> Tuple[float, float, Tip]:
         return c.bytes / 1e6, c.bytes / c.median, about(machine, c, f"{c.bytes / c.median:.4g} GB/s{share_text(machine, c)}")
@@ -172,10 +193,12 @@ def memory(machine: Machine, suites_in_order: List[str]) -> Optional[Chart]:
 
 
 class Bar:
-    """The ratios of one suite, machine, type and peer."""
+    """The ratios of one suite, machine, type and peer, and the versions of the peer that the files state."""
 
-    def __init__(self, machine: Machine, dtype: str, peer: str, cases: List[Case]):
+    def __init__(self, machine: Machine, dtype: str, peer: str, measured: List[Tuple[ResultFile, Case]]):
+        cases = [case for _, case in measured]
         self.machine, self.dtype, self.peer, self.cases = machine, dtype, peer, cases
+        self.versions = sorted({file.version_of(peer) for file, _ in measured} - {""})
         ratios = [c.ratio(peer) for c in cases]
         self.mean, self.least, self.most = geometric_mean(ratios), min(ratios), max(ratios)
         self.worst = cases[ratios.index(self.least)]
@@ -184,29 +207,32 @@ class Bar:
 
     @property
     def label(self) -> str:
-        return f"{self.machine.letter} {self.dtype} {peer_name(self.peer)}"
+        mark = "*" if self.machine.files[-1].emulated else ""
+        return " ".join([self.machine.letter + mark, self.dtype, peer_name(self.peer), *map(short_version, self.versions)])
 
     def text(self, suite: str) -> str:
-        return (f"{self.machine.letter} {suite}: {self.dtype} {peer_name(self.peer)}: {self.mean:.2f} "
-                f"({self.low:.2f} to {self.high:.2f}) over {len(self.cases)} cases, from "
-                f"{self.least:.2f} ({self.worst.name}) to {self.most:.2f}")
+        return (f"{self.machine.letter} {suite}: {self.dtype} {peer_name(self.peer)}: {ratio_text(self.mean)} "
+                f"({ratio_text(self.low)} to {ratio_text(self.high)}) over {len(self.cases)} cases, from "
+                f"{ratio_text(self.least)} ({self.worst.name}) to {ratio_text(self.most)}"
+                + (f"; version {' and '.join(self.versions)}" if self.versions else ""))
 
 
 def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
     found = []
     for machine in machines:
-        groups: Dict[Tuple[str, str], List[Case]] = {}
-        for case in by_suite(machine).get(suite, []):
-            for peer in case.peers:
-                groups.setdefault((case.dtype, peer), []).append(case)
-        found += [Bar(machine, dtype, peer, cases) for (dtype, peer), cases in sorted(groups.items())]
+        groups: Dict[Tuple[str, str], List[Tuple[ResultFile, Case]]] = {}
+        for file, case in machine.cases.values():
+            for peer in case.peers if case.suite == suite else ():
+                groups.setdefault((case.dtype, peer), []).append((file, case))
+        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items())]
     return found
 
 
 def ratio_axis(axes: Any, values: List[float]) -> None:
     """Makes the x axis one of ratios, by powers of two."""
     low, high = (math.floor(math.log2(min([0.5, *values]) / 1.1)), math.ceil(math.log2(max([2.0, *values]))))
-    step = max(1, math.ceil((high - low) / 7))
+    high += (high - low) // 8  # room for the number behind a bar
+    step = max(1, math.ceil((high - low) / 6))
     ticks = [2.0 ** power for power in range(low, high + 1) if power % step == 0]
     axes.set_xscale("log", base=2)
     axes.set_xlim(2.0 ** low, 2.0 ** high)
@@ -230,7 +256,7 @@ def bars(suite: str, machines: List[Machine], peers: List[str]) -> Optional[Char
         axes.plot([b.low, b.high], [at, at], "|", color=C["ink"], markersize=5)
         axes.plot([b.least], [at], style["marker"], color=style["color"], markersize=4.5, markeredgecolor=C["ink"],
                   markeredgewidth=0.6, clip_on=False)
-        axes.annotate(f"{b.mean:.2f}", (max(b.high, 1), at), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.annotate(ratio_text(b.mean), (max(b.high, 1), at), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)
     axes.set_yticks(range(len(drawn)), [b.label for b in drawn])
     axes.set_ylim(len(drawn) - 0.4, -0.6)
     axes.axvline(1, color=C["ink"], linewidth=0.8)
@@ -371,7 +397,7 @@ def heat_map(suite: str, machines: List[Machine], rows: List[Tuple[str, List[Opt
             if value is not None:
                 back, ink = colors(value)
                 axes.add_patch(Rectangle((x, y), 1, 1, facecolor=back, edgecolor=C["page"], linewidth=0.8))
-                axes.text(x + 0.5, y + 0.5, f"{value:.2f}", color=ink, ha="center", va="center", fontsize=7)
+                axes.text(x + 0.5, y + 0.5, ratio_text(value), color=ink, ha="center", va="center", fontsize=7)
     axes.set_xticks([x + 0.5 for x in range(len(machines))], [m.letter for m in machines])
     axes.set_yticks([y + 0.5 for y in range(len(rows))], [name for name, _ in rows], fontsize=7)
     axes.tick_params(length=0)

@@ -34,6 +34,8 @@ class Machine:
     def name(self) -> str:
         file = self.files[-1]
         emulated = ", emulated" if file.emulated else ""
+        if "failed" in file.device:
+            return f"{machine_name(file.device)}, not opened"
         return f"{machine_name(file.device)}, {file.device['kind']}{emulated}"
 
     @property

@@ -21,7 +21,7 @@ TEXTS = {
     "speed": ("Compared with other libraries", "Speed",
               "The peer's time divided by Tenon's, measured alternately in one run: above 1, Tenon is faster. Bars are geometric "
               "means over the cases of a suite, lines their 95 % intervals from those of the times; marks are the worst cases. A "
-              "letter is a machine.", "None of the files has peers."),
+              "letter is a machine, an asterisk an emulated one.", "None of the files has peers."),
     "roofline": ("Rooflines", "Rooflines",
                  "How fast each case is, and how fast the device's ceilings allow it to be. Cases above a memory slope find their "
                  "data in a cache; Winograd's method needs fewer operations than are counted.", "None of the files has rates."),
@@ -129,6 +129,12 @@ def heat_charts(machines: List[Machine]) -> List[Chart]:
     return [charts.heat_map(suite, machines, of_suite, lambda v: HEAT[tables.shade(v)]) for suite, of_suite in rows if of_suite]
 
 
+def heat_maps(machines: List[Machine]) -> str:
+    """Returns the tables of the heat map, the first one open; empty if no suite has peers."""
+    made = list(filter(None, (tables.heat(suite, machines) for suite in charts.suites_of(machines))))
+    return tables.key() + "".join([made[0].replace("<details>", "<details open>", 1), *made[1:]]) if made else ""
+
+
 def section(name: str, body: str, note: str = "") -> str:
     title, _, text, absent = TEXTS[name]
     return f'<section id="{name}"><h2>{title}</h2><p>{text}{note}</p>{body or f"<p class=warn>{absent}</p>"}</section>'
@@ -164,7 +170,7 @@ def sections(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Ch
         "machines": warnings(machines, left_out) + f"<div class=cards>{tables.machine_rows(machines)}</div>",
         "speed": grid(bars) + tables.means(machines) if bars else "",
         "roofline": grid(roofs),
-        "heat": "".join(tables.heat(suite, machines, i == 0) for i, suite in enumerate(charts.suites_of(machines))),
+        "heat": heat_maps(machines),
         "start": grid(warm),
         "errors": grid(accuracy),
         "selection": grid(selection),

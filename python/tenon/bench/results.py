@@ -125,6 +125,11 @@ class ResultFile:
         """The state of Tenon's store when the run began: cold, warm or off; empty before version 3."""
         return str(self.raw.get("store", ""))
 
+    def version_of(self, peer: str) -> str:
+        """Returns the version of a peer that the file states, or an empty string."""
+        versions = self.raw.get("peers", {}).get("versions", {})
+        return str(versions.get(peer) or versions.get(peer.replace("-blocked", ""), ""))
+
     @property
     def unverified(self) -> int:
         return sum(case.unverified for case in self.cases)

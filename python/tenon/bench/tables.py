@@ -4,7 +4,7 @@ import shlex
 from html import escape
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from .charts import Bar, bars_of, by_suite, peer_name, suites_of, time_text
+from .charts import Bar, bars_of, by_suite, peer_name, ratio_text, suites_of, time_text
 from .machines import Machine, predicted, share
 from .results import Case, ResultFile
 
@@ -56,13 +56,14 @@ def cases(machines: List[Machine]) -> str:
 
 
 def peer_row(bar: Bar, suite: str) -> str:
-    return row([cell(bar.machine.letter), cell(suite), cell(bar.dtype), cell(peer_name(bar.peer)),
-                cell(str(len(bar.cases)), len(bar.cases)), cell(f"{bar.mean:.2f}", bar.mean), cell(f"{bar.low:.2f} to {bar.high:.2f}"),
-                cell(f"{bar.least:.2f}", bar.least), cell(bar.worst.name), cell(f"{bar.most:.2f}", bar.most)])
+    return row([cell(bar.machine.letter), cell(suite), cell(bar.dtype), cell(peer_name(bar.peer)), cell(" and ".join(bar.versions)),
+                cell(str(len(bar.cases)), len(bar.cases)), cell(ratio_text(bar.mean), bar.mean),
+                cell(f"{ratio_text(bar.low)} to {ratio_text(bar.high)}"), cell(ratio_text(bar.least), bar.least),
+                cell(bar.worst.name), cell(ratio_text(bar.most), bar.most)])
 
 
 def means(machines: List[Machine]) -> str:
-    head = ["Machine", "Suite", "Type", "Peer", "Cases", "Geometric mean", "95 % interval", "Worst", "Worst case", "Best"]
+    head = ["Machine", "Suite", "Type", "Peer", "Version", "Cases", "Geometric mean", "95 % interval", "Worst", "Worst case", "Best"]
     return table("means", head, (peer_row(bar, s) for s in suites_of(machines) for bar in bars_of(s, machines)), 99)
 
 
@@ -84,10 +85,16 @@ def heat_rows(suite: str, machines: List[Machine]) -> List[Tuple[str, List[Optio
 
 
 def heat_cell(value: Optional[float]) -> str:
-    return "<td>" if value is None else f'<td class="n h{shade(value)}" data-v={value:.4g}>{value:.2f}'
+    return "<td>" if value is None else f'<td class="n h{shade(value)}" data-v={value:.4g}>{ratio_text(value)}'
 
 
-def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
+def key() -> str:
+    """Returns the colors of the heat map with their ratios."""
+    return ("<p class=key>" + "".join(f'<span class="h{step}">{1.25 ** step:.2f}</span>' for step in range(-STEPS, STEPS + 1))
+            + "</p>")
+
+
+def heat(suite: str, machines: List[Machine]) -> str:
     """Returns the heat map of a suite; empty if it has no peers."""
     rows = heat_rows(suite, machines)
     if not rows:
@@ -98,7 +105,7 @@ def heat(suite: str, machines: List[Machine], is_open: bool) -> str:
         cells = [heat_cell(values[i]) for i in shown]
         body.append(row([f"<th scope=row>{escape(name)}", *cells]))
     head = ["Case", *(machines[i].letter for i in shown)]
-    return (f"<details{' open' if is_open else ''}><summary>{escape(suite)}, {len(rows)} cases</summary>"
+    return (f"<details><summary>{escape(suite)}, {len(rows)} cases</summary>"
             + table(f"heat-{suite}", head, body, 1).replace("class=sort", 'class="sort heat"') + "</details>")
 
 
@@ -127,8 +134,17 @@ def files(machines: List[Machine]) -> str:
     return table("files", head, (file_row(m, f) for m in machines for f in m.files), 99)
 
 
+def failed_rows(machine: Machine) -> List[Tuple[str, str]]:
+    """Returns what is said of a device that could not be opened."""
+    return [("Asked for", str(machine.files[-1].device["name"])),
+            ("Failed", "; ".join(dict.fromkeys(str(f.device["failed"]) for f in machine.files))),
+            ("Files", ", ".join(f.name for f in machine.files))]
+
+
 def machine_rows(machines: List[Machine]) -> str:
     def items(m: Machine) -> str:
+        if "failed" in m.files[-1].device:
+            return "".join(f"<dt>{name}<dd>{escape(text)}" for name, text in failed_rows(m))
         device, host = m.files[-1].device, m.files[-1].host
         dates = sorted({f.date[:10] for f in m.files})
         limits = "; ".join(f"{c.name} {c.value:,.4g} {'GFLOP/s' if c.dtype else 'GB/s'}"
@@ -140,7 +156,7 @@ def machine_rows(machines: List[Machine]) -> str:
                  ("Host", f"{host['system']} {host['release']}, {host['machine']}, {host['processors']} processors"
                   + (f", {host['processor']}" if host.get("processor") else "")),
                  ("Measured", dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"),
-                 ("Cases", f"{len(m.cases)}, in {len(m.files)} files"
+                 ("Cases", f"{len(m.cases)}, in {len(m.files)} {'file' if len(m.files) == 1 else 'files'}"
                   + (f"; {m.superseded} earlier measurements of the same cases are not shown" if m.superseded else "")),
                  ("Ceilings", (limits + ". Source: " if limits else "") + m.source)]
         failed = [f"{f.get('suite', '')} {f.get('case', '')} {f['why']}".strip() for file in m.files for f in file.failures]
