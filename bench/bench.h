@@ -100,12 +100,11 @@ typedef struct bench_case {
     void (*destroy)(struct bench_case *bench);
 } bench_case;
 
-/* A suite of cases: `selection` selects those of a kind. */
+/* A suite of cases. */
 typedef struct bench_suite {
     const char *name, *about;
     const struct bench_kind *kind;
     double seconds; /* approximate time of a case, unless given on the command line */
-    int selection;
     const struct bench_shape_suite *shapes; /* of suites that are data; otherwise NULL */
 } bench_suite;
 
@@ -129,8 +128,13 @@ extern uint32_t bench_suite_count;
  * none), which can be given in a later call. On failure, prints the reason and returns false. */
 bool bench_suites_load(const char *files);
 
-/* For has_dtype: true for f64, f32, f16 and bf16. */
+/* For has_dtype: true for f64, f32, f16 and bf16; and for f32 only. */
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype);
+bool bench_only_f32(const bench_suite *suite, uint32_t number, tenon_dtype dtype);
+
+/* For count and name_of of suites whose shapes are a list of `cases`. */
+uint32_t bench_case_count(const bench_suite *suite);
+void bench_case_name(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE]);
 
 /* Returns true if a comma-separated list (NULL: all) contains the name. */
 bool bench_listed(const char *list, const char *name);

@@ -7,7 +7,10 @@
 #include <string.h>
 
 extern const bench_kind bench_gemm_cases, bench_conv_cases, bench_conv_gradients,
-    bench_conv_nhwc_cases, bench_conv_nhwc_gradients, bench_conv_int8_cases, bench_listed_calls;
+    bench_conv_nhwc_cases, bench_conv_nhwc_gradients, bench_conv_int8_cases, bench_listed_calls,
+    bench_activation_cases, bench_pass_cases, bench_image_call_cases, bench_pool_cases,
+    bench_packed_cases, bench_recurrent_cases, bench_collective_cases, bench_network_cases,
+    bench_historic_cases;
 
 /* The functions of suites that are data, by the kind in the file. */
 static const struct {
@@ -19,19 +22,21 @@ static const struct {
              {"conv nhwc", &bench_conv_nhwc_cases},
              {"conv nhwc gradients", &bench_conv_nhwc_gradients},
              {"conv int8", &bench_conv_int8_cases},
-             {"calls", &bench_listed_calls}};
+             {"calls", &bench_listed_calls},
+             {"calls nhwc", &bench_image_call_cases},
+             {"activation", &bench_activation_cases},
+             {"bandwidth", &bench_pass_cases},
+             {"pool", &bench_pool_cases},
+             {"packed", &bench_packed_cases},
+             {"recurrence", &bench_recurrent_cases},
+             {"collectives", &bench_collective_cases},
+             {"networks", &bench_network_cases},
+             {"historic", &bench_historic_cases}};
 
-extern const bench_suite bench_suite_activation, bench_suite_bandwidth_cpu,
-    bench_suite_bandwidth_cpu_nhwc, bench_suite_packed, bench_suite_pool_cpu, bench_suite_start,
-    bench_suite_bandwidth_gpu, bench_suite_collectives, bench_suite_networks,
-    bench_suite_recurrence, bench_suite_historic;
+extern const bench_suite bench_suite_start;
 
-/* Suites that are functions. */
-static const bench_suite *const others[] = {
-    &bench_suite_activation,  &bench_suite_bandwidth_cpu, &bench_suite_bandwidth_cpu_nhwc,
-    &bench_suite_packed,      &bench_suite_pool_cpu,      &bench_suite_recurrence,
-    &bench_suite_networks,    &bench_suite_historic,      &bench_suite_start,
-    &bench_suite_collectives, &bench_suite_bandwidth_gpu};
+/* Suites that are functions: they have no shapes. */
+static const bench_suite *const others[] = {&bench_suite_start};
 #define OTHERS (sizeof others / sizeof *others)
 
 const bench_suite **bench_suites;
@@ -64,6 +69,23 @@ bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype
     (void)number;
     return dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F16 ||
            dtype == TENON_DTYPE_BF16;
+}
+
+bool bench_only_f32(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
+{
+    (void)suite;
+    (void)number;
+    return dtype == TENON_DTYPE_F32;
+}
+
+uint32_t bench_case_count(const bench_suite *suite)
+{
+    return suite->shapes->count;
+}
+
+void bench_case_name(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
+{
+    snprintf(name, BENCH_NAME_SIZE, "%s", suite->shapes->cases[number].name);
 }
 
 static const bench_kind *functions_of(const char *kind)
@@ -115,8 +137,8 @@ bool bench_suites_load(const char *files)
             bench_complain("--shapes: there is a suite \"%s\" already", from->name);
             return false;
         }
-        data[i] = (bench_suite){from->name,    from->about, functions_of(from->kind),
-                                from->seconds, 0,           from};
+        data[i] =
+            (bench_suite){from->name, from->about, functions_of(from->kind), from->seconds, from};
         bench_suites[bench_suite_count++] = &data[i];
     }
     for (size_t i = 0; i < OTHERS; i++)

@@ -1,4 +1,4 @@
-/* Activations on vectors that fit into the caches and on larger ones. */
+/* Activations on vectors. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
@@ -7,21 +7,18 @@
 #include "ops/registry.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-static const tenon_activation_kind kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIVATION_SIGMOID,
-                                              TENON_ACTIVATION_TANH, TENON_ACTIVATION_GELU,
-                                              TENON_ACTIVATION_GELU_TANH};
-static const char *const kind_names[] = {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh"};
-static const int64_t sizes[] = {1 << 14, 1 << 20, 1 << 24};
+/* The loop of an activation. */
+static const struct {
+    tenon_activation_kind kind;
+    bench_loop_kind loop;
+} loops[] = {{TENON_ACTIVATION_RELU, BENCH_LOOP_RELU},
+             {TENON_ACTIVATION_SIGMOID, BENCH_LOOP_SIGMOID},
+             {TENON_ACTIVATION_TANH, BENCH_LOOP_TANH}};
 
-/* for the first kinds */
-static const bench_loop_kind loops[] = {BENCH_LOOP_RELU, BENCH_LOOP_SIGMOID, BENCH_LOOP_TANH};
-
-#define LOOPS (sizeof loops / sizeof *loops)
-#define KINDS (sizeof kinds / sizeof *kinds)
-#define SIZES (sizeof sizes / sizeof *sizes)
+#define LOOPS     (sizeof loops / sizeof *loops)
+#define MOST_PART (1 << 16) /* elements that are verified together */
 
 typedef struct map {
     bench_operands operands;
@@ -33,19 +30,6 @@ typedef struct map {
 
 enum { X, Y };
 
-static uint32_t count(const bench_suite *suite)
-{
-    (void)suite;
-    return KINDS * SIZES;
-}
-
-static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
-{
-    (void)suite;
-    snprintf(name, BENCH_NAME_SIZE, "%s %lld", kind_names[number / SIZES],
-             (long long)sizes[number % SIZES]);
-}
-
 static bool call(void *data, tenon_stream *stream, int turn)
 {
     const map *m = data;
@@ -53,10 +37,11 @@ static bool call(void *data, tenon_stream *stream, int turn)
         tenon_plan_run(stream, m->plan, m->operands.memory[turn % m->operands.copies], 2, NULL));
 }
 
-/* Returns the size of a part. Vectors are a multiple of it, or are smaller. */
+/* Returns the size of a part: the largest power of two that divides the vector, up to a limit. */
 static int64_t part_of(const map *m)
 {
-    return m->peer.elements < 1 << 16 ? m->peer.elements : 1 << 16;
+    const int64_t power = m->peer.elements & -m->peer.elements;
+    return power < MOST_PART ? power : MOST_PART;
 }
 
 static void cut(const void *data, int64_t number, bench_part *part)
@@ -93,42 +78,44 @@ static void destroy(bench_case *bench)
     free(m);
 }
 
+/* Adds the peer of a loop, if the activation has one. */
+static void add_loop(bench_session *session, map *m, bench_case *bench)
+{
+    for (size_t i = 0; i < LOOPS; i++)
+        if (loops[i].kind == m->peer.kind) {
+            m->loop = (bench_loop){loops[i].loop, m->peer.elements / BENCH_LOOP_COLS,
+                                   m->peer.dtype, &m->operands,
+                                   {X, X, X},     Y};
+            BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&m->loop, bench_way_at));
+        }
+}
+
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    (void)suite;
+    const bench_activation_shape *s = &suite->shapes->cases[number].activation;
     map *m = calloc(1, sizeof *m);
     if (m == NULL)
         return false;
-    const int64_t shape[] = {sizes[number % SIZES]};
     bench->tenon = (bench_way){"tenon", call, false, m, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
     m->params = (tenon_activation_params)TENON_ACTIVATION_PARAMS_INIT;
     m->params.solver = session->options->solver;
-    m->params.activation.kind = kinds[number / SIZES];
-    bench_operand_add(&m->operands, dtype, 1, shape, false);
-    bench_operand_add(&m->operands, dtype, 1, shape, true);
+    m->params.activation = tenon_activation_default(s->kind);
+    m->peer = (bench_map){s->kind, s->elements, dtype, &m->operands, X, Y};
+    bench_operand_add(&m->operands, dtype, 1, &s->elements, false);
+    bench_operand_add(&m->operands, dtype, 1, &s->elements, true);
     const bench_operand *o = m->operands.operand;
     const tenon_tensor *const views[] = {&o[X].view, &o[Y].view};
-    if (!bench_operands_create(session, &m->operands, shape[0] > 1 << 20) ||
+    if (!bench_operands_create(session, &m->operands, s->elements > 1 << 20) ||
         !bench_plan(session, &tn_operation_activation, &m->params, views, bench, &m->plan))
         return false;
     bench->bytes = bench_operands_bytes(&m->operands);
     bench->footprint = bench->bytes * m->operands.copies;
-    m->peer = (bench_map){kinds[number / SIZES], shape[0], dtype, &m->operands, X, Y};
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_map(&m->peer, bench_way_at));
-    m->loop = (bench_loop){loops[number / SIZES % LOOPS],
-                           shape[0] / BENCH_LOOP_COLS,
-                           dtype,
-                           &m->operands,
-                           {X, X, X},
-                           Y};
-    if (number / SIZES < LOOPS)
-        BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&m->loop, bench_way_at));
+    add_loop(session, m, bench);
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_activation = {"activation", "activations, forward", &functions, 1, 0};
+const bench_kind bench_activation_cases = {bench_case_count, bench_case_name, bench_floating, make};

@@ -1,5 +1,4 @@
-/* Memory-bound operations on arrays of rows × 1024 that fit into the inner caches, fit into the
- * last-level cache, or are larger. */
+/* Memory-bound operations on arrays of rows × 1024. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
@@ -8,7 +7,6 @@
 #include "ops/registry.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define COLS       BENCH_LOOP_COLS
@@ -17,8 +15,6 @@
 
 /* The operands of a case: up to three inputs and the result. */
 enum { X0, X1, X2, Y, CASE_OPERANDS };
-
-enum { ON_CPU, ON_GPU }; /* selections of the suites */
 
 /* The operations, and the case's operand for each operand of the operation. */
 typedef enum which { ACTIVATION, ADD, CHAIN, COPY, REDUCE, SOFTMAX, NORM } which;
@@ -36,32 +32,26 @@ static const struct call_of {
 };
 
 typedef struct kind {
-    const char *name;
     which call;
     bench_loop_kind loop;
     int inputs;
-    bool vectors;  /* inputs except the first have COLS elements */
-    bool enormous; /* also has a case of the largest size */
+    bool vectors; /* inputs except the first have COLS elements */
 } kind;
 
-static const kind kinds[] = {
-    {"copy", COPY, BENCH_LOOP_COPY, 1, false, true},
-    {"scale", CHAIN, BENCH_LOOP_SCALE, 1, false, false},
-    {"relu", ACTIVATION, BENCH_LOOP_RELU, 1, false, true},
-    {"add", ADD, BENCH_LOOP_ADD, 2, false, true},
-    {"saxpy", CHAIN, BENCH_LOOP_SAXPY, 2, false, false},
-    {"bias gelu", CHAIN, BENCH_LOOP_BIAS_GELU, 2, true, false},
-    {"transpose", COPY, BENCH_LOOP_TRANSPOSE, 1, false, false},
-    {"sum", REDUCE, BENCH_LOOP_SUM, 1, false, true},
-    {"max", REDUCE, BENCH_LOOP_MAX, 1, false, false},
-    {"row sums", REDUCE, BENCH_LOOP_ROW_SUM, 1, false, false},
-    {"softmax", SOFTMAX, BENCH_LOOP_SOFTMAX, 1, false, false},
-    {"layer norm", NORM, BENCH_LOOP_LAYER_NORM, 3, true, false},
+static const kind kinds[BENCH_PASSES] = {
+    [BENCH_PASS_COPY] = {COPY, BENCH_LOOP_COPY, 1, false},
+    [BENCH_PASS_SCALE] = {CHAIN, BENCH_LOOP_SCALE, 1, false},
+    [BENCH_PASS_RELU] = {ACTIVATION, BENCH_LOOP_RELU, 1, false},
+    [BENCH_PASS_ADD] = {ADD, BENCH_LOOP_ADD, 2, false},
+    [BENCH_PASS_SAXPY] = {CHAIN, BENCH_LOOP_SAXPY, 2, false},
+    [BENCH_PASS_BIAS_GELU] = {CHAIN, BENCH_LOOP_BIAS_GELU, 2, true},
+    [BENCH_PASS_TRANSPOSE] = {COPY, BENCH_LOOP_TRANSPOSE, 1, false},
+    [BENCH_PASS_SUM] = {REDUCE, BENCH_LOOP_SUM, 1, false},
+    [BENCH_PASS_MAX] = {REDUCE, BENCH_LOOP_MAX, 1, false},
+    [BENCH_PASS_ROW_SUMS] = {REDUCE, BENCH_LOOP_ROW_SUM, 1, false},
+    [BENCH_PASS_SOFTMAX] = {SOFTMAX, BENCH_LOOP_SOFTMAX, 1, false},
+    [BENCH_PASS_LAYER_NORM] = {NORM, BENCH_LOOP_LAYER_NORM, 3, true},
 };
-static const int64_t sizes[] = {1 << 16, 1 << 20, 1 << 24, 1 << 26};
-
-#define KINDS (sizeof kinds / sizeof *kinds)
-#define SIZES (sizeof sizes / sizeof *sizes)
 
 typedef struct pass {
     const kind *kind;
@@ -71,44 +61,6 @@ typedef struct pass {
     tn_case_params params;
     bench_loop loop;
 } pass;
-
-/* Returns true if a kind has a case of a size: on CPUs only some kinds have the largest size; on
- * GPUs all sizes exceed the inner caches. */
-static bool comes(const bench_suite *suite, size_t k, size_t s)
-{
-    return suite->selection == ON_GPU ? sizes[s] >= 1 << 20 : s + 1 < SIZES || kinds[k].enormous;
-}
-
-/* Returns the kind and size of a case number. */
-static const kind *kind_of(const bench_suite *suite, uint32_t number, int64_t *size)
-{
-    for (size_t k = 0; k < KINDS; k++)
-        for (size_t s = 0; s < SIZES; s++)
-            if (comes(suite, k, s) && number-- == 0) {
-                *size = sizes[s];
-                return &kinds[k];
-            }
-    return NULL;
-}
-
-static uint32_t count(const bench_suite *suite)
-{
-    uint32_t n = 0;
-    int64_t size;
-    while (kind_of(suite, n, &size) != NULL)
-        n++;
-    return n;
-}
-
-static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
-{
-    int64_t size = 0;
-    const kind *k = kind_of(suite, number, &size);
-    if (size >= 1 << 20)
-        snprintf(name, BENCH_NAME_SIZE, "%s %d Mi", k->name, (int)(size >> 20));
-    else
-        snprintf(name, BENCH_NAME_SIZE, "%s %d Ki", k->name, (int)(size >> 10));
-}
 
 static const tn_operation *operation_of(const pass *p)
 {
@@ -150,12 +102,15 @@ static void views_of(const pass *p, int64_t first, int64_t rows, tenon_tensor vi
     views[Y] = all ? o[Y].view : tenon_tensor_slice(o[Y].view, 0, first, rows);
 }
 
-/* Returns the number of rows that are compared together. The result has a multiple of it, or is one
- * number. */
+/* Returns the number of rows that are compared together: the largest up to 16 that divides the rows
+ * of the result. */
 static int64_t rows_of_part(const pass *p)
 {
     const tenon_tensor *y = &p->operands.operand[Y].view;
-    return y->rank == 0 ? 1 : y->shape[0] < 16 ? y->shape[0] : 16;
+    int64_t rows = y->rank == 0 ? 1 : 16;
+    while (y->rank > 0 && y->shape[0] % rows != 0)
+        rows--;
+    return rows;
 }
 
 static void cut(const void *data, int64_t number, bench_part *part)
@@ -268,31 +223,26 @@ static bool make_plan(bench_session *session, pass *p, bench_case *bench)
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
+    const bench_pass_shape *s = &suite->shapes->cases[number].pass;
     pass *p = calloc(1, sizeof *p);
-    int64_t size = 0;
     if (p == NULL)
         return false;
-    p->kind = kind_of(suite, number, &size);
-    p->rows = size / COLS;
+    p->kind = &kinds[s->kind];
+    p->rows = s->elements / COLS;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
     add_operands(p, dtype);
     set_parameters(p, session->options->solver);
-    if (!bench_operands_create(session, &p->operands, size > 1 << 20) ||
+    if (!bench_operands_create(session, &p->operands, s->elements > 1 << 20) ||
         !make_plan(session, p, bench))
         return false;
     bench->bytes = bench_operands_bytes(&p->operands);
     bench->footprint = bench->bytes * p->operands.copies;
     p->loop = (bench_loop){p->kind->loop, p->rows, dtype, &p->operands, {X0, X1, X2}, Y};
-    if (suite->selection != ON_GPU)
+    if (suite->shapes->peers != BENCH_PEERS_GPU)
         BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&p->loop, bench_way_at));
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_bandwidth_cpu = {
-    "bandwidth-cpu", "memory-bound operations on rows of 1024", &functions, 0.5, ON_CPU};
-const bench_suite bench_suite_bandwidth_gpu = {
-    "bandwidth-gpu", "memory-bound operations on rows of 1024", &functions, 0.3, ON_GPU};
+const bench_kind bench_pass_cases = {bench_case_count, bench_case_name, bench_floating, make};

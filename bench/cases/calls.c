@@ -33,12 +33,11 @@ static uint32_t count(const bench_suite *suite)
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
     const int64_t size = size_of(suite, number);
-    const bool large = size >= 1 << 20;
-    if (size == 0)
-        snprintf(name, BENCH_NAME_SIZE, "%s", call_of(suite, number)->name);
-    else
-        snprintf(name, BENCH_NAME_SIZE, "%s %" PRId64 " %s", call_of(suite, number)->name,
-                 large ? size >> 20 : size >> 10, large ? "Mi" : "Ki");
+    char text[BENCH_SIZE_TEXT] = "";
+    if (size > 0)
+        bench_size_text(size, text);
+    snprintf(name, BENCH_NAME_SIZE, "%s%s%s", call_of(suite, number)->name, size > 0 ? " " : "",
+             text);
 }
 
 /* A line with T is a case of the floating-point types, and another one of its first operand's. */

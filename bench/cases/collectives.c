@@ -3,6 +3,7 @@
  * move to the members. */
 #include "peers/peers.h"
 #include "peers/pool.h"
+#include "shapes/shapes.h"
 #include "timing.h"
 
 #include "base/dtype.h"
@@ -16,74 +17,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MEMBERS 4
 #define CHECKED      (1 << 16) /* elements of a member's result that are compared, at most */
 #define MEMORY_SHARE 0.75      /* of the device's memory may be used */
 #define TRIALS       5         /* of the peer's numbers of threads */
 #define PERIOD       ((int64_t)1048573) /* of the values: a prime */
 
-typedef enum which { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, ALL_TO_ALL, KINDS } which;
-
-static const char *const kinds[KINDS] = {
-    [ALL_REDUCE] = "all-reduce", [ALL_GATHER] = "all-gather", [REDUCE_SCATTER] = "reduce-scatter",
-    [BROADCAST] = "broadcast",   [ALL_TO_ALL] = "all-to-all",
-};
-static const int64_t kibibytes[] = {4, 64, 1024, 8192, 65536};
-static const struct {
-    uint32_t count;
-    bool are_parts;
-} members[] = {{2, true}, {2, false}, {4, true}, {4, false}};
-
-#define SIZES   (sizeof kibibytes / sizeof *kibibytes)
-#define MEMBERS (sizeof members / sizeof *members)
-
 typedef struct collective {
-    which kind;
+    bench_collective_kind kind;
     uint32_t count; /* of members */
     bool are_parts;
     tenon_dtype dtype;
     int64_t elements; /* of the longest tensor */
     size_t bytes;     /* of that tensor */
-    tenon_context *contexts[MOST_MEMBERS];
-    tenon_stream *streams[MOST_MEMBERS];
+    tenon_context *contexts[BENCH_MOST_MEMBERS];
+    tenon_stream *streams[BENCH_MOST_MEMBERS];
     tenon_group *group;
-    tenon_tensor whole[MOST_MEMBERS][2]; /* memory of the operands; the second one may be empty */
-    tenon_tensor x[MOST_MEMBERS], y[MOST_MEMBERS];
-    unsigned char *values[MOST_MEMBERS]; /* what the first memory of each member contains */
-    unsigned char *copied[MOST_MEMBERS]; /* written by the peer */
-    int threads;                         /* of the peer */
+    tenon_tensor whole[BENCH_MOST_MEMBERS]
+                      [2]; /* memory of the operands; the second one may be empty */
+    tenon_tensor x[BENCH_MOST_MEMBERS], y[BENCH_MOST_MEMBERS];
+    unsigned char *values[BENCH_MOST_MEMBERS]; /* what the first memory of each member contains */
+    unsigned char *copied[BENCH_MOST_MEMBERS]; /* written by the peer */
+    int threads;                               /* of the peer */
 } collective;
 
-static uint32_t count(const bench_suite *suite)
+static collective collective_of(const bench_collective_shape *s, tenon_dtype dtype)
 {
-    (void)suite;
-    return KINDS * SIZES * MEMBERS;
-}
-
-static collective collective_of(uint32_t number, tenon_dtype dtype)
-{
-    const size_t bytes = (size_t)kibibytes[number / MEMBERS % SIZES] * 1024;
-    return (collective){.kind = (which)(number / MEMBERS / SIZES),
-                        .count = members[number % MEMBERS].count,
-                        .are_parts = members[number % MEMBERS].are_parts,
+    return (collective){.kind = s->kind,
+                        .count = (uint32_t)s->members,
+                        .are_parts = s->are_parts,
                         .dtype = dtype,
-                        .elements = (int64_t)(bytes / tenon_dtype_size(dtype)),
-                        .bytes = bytes};
-}
-
-static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
-{
-    const collective c = collective_of(number, TENON_DTYPE_F32);
-    const bool is_large = c.bytes >= 1 << 20;
-    (void)suite;
-    snprintf(name, BENCH_NAME_SIZE, "%s %d %s %u %s", kinds[c.kind],
-             (int)(c.bytes >> (is_large ? 20 : 10)), is_large ? "MiB" : "KiB", c.count,
-             c.are_parts ? "parts" : "contexts");
+                        .elements = s->bytes / (int64_t)tenon_dtype_size(dtype),
+                        .bytes = (size_t)s->bytes};
 }
 
 static bool is_in_place(const collective *c)
 {
-    return c->kind == ALL_GATHER || c->kind == BROADCAST;
+    return c->kind == BENCH_ALL_GATHER || c->kind == BENCH_BROADCAST;
 }
 
 /* Returns the number of shares, each 1 / count of the longest tensor, that must move to the members
@@ -91,7 +60,9 @@ static bool is_in_place(const collective *c)
 static uint32_t shares_of(const collective *c)
 {
     const uint32_t one = c->count * (c->count - 1);
-    return c->kind == ALL_REDUCE ? 2 * one : c->kind == ALL_TO_ALL ? c->count * c->count : one;
+    return c->kind == BENCH_ALL_REDUCE   ? 2 * one
+           : c->kind == BENCH_ALL_TO_ALL ? c->count * c->count
+                                         : one;
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -100,13 +71,13 @@ static bool call(void *data, tenon_stream *stream, int turn)
     (void)stream;
     (void)turn;
     switch (c->kind) {
-    case ALL_REDUCE:
+    case BENCH_ALL_REDUCE:
         return BENCH_WELL(tenon_group_all_reduce(c->group, TENON_GROUP_SUM, c->x, c->y, NULL));
-    case ALL_GATHER:
+    case BENCH_ALL_GATHER:
         return BENCH_WELL(tenon_group_all_gather(c->group, c->x, c->y, NULL));
-    case REDUCE_SCATTER:
+    case BENCH_REDUCE_SCATTER:
         return BENCH_WELL(tenon_group_reduce_scatter(c->group, TENON_GROUP_SUM, c->x, c->y, NULL));
-    case BROADCAST:
+    case BENCH_BROADCAST:
         return BENCH_WELL(tenon_group_broadcast(c->group, 0, c->x, c->y, NULL));
     default:
         return BENCH_WELL(tenon_group_all_to_all(c->group, c->x, c->y, NULL));
@@ -194,13 +165,13 @@ static tn_bounded expected_at(const collective *c, uint32_t member, int64_t elem
 {
     const int64_t part = c->elements / c->count;
     switch (c->kind) {
-    case ALL_REDUCE:
+    case BENCH_ALL_REDUCE:
         return sum_at(c, element);
-    case REDUCE_SCATTER:
+    case BENCH_REDUCE_SCATTER:
         return sum_at(c, member * part + element);
-    case ALL_GATHER:
+    case BENCH_ALL_GATHER:
         return (tn_bounded){value_at(c, (uint32_t)(element / part), element), 0};
-    case BROADCAST:
+    case BENCH_BROADCAST:
         return (tn_bounded){value_at(c, 0, element), 0};
     default:
         return (tn_bounded){value_at(c, (uint32_t)(element / part), member * part + element % part),
@@ -298,14 +269,15 @@ static bool make_operands(collective *c, uint32_t member)
 {
     tenon_tensor *whole = c->whole[member];
     const int64_t part = c->elements / c->count,
-                  second = c->kind == REDUCE_SCATTER ? part : c->elements;
+                  second = c->kind == BENCH_REDUCE_SCATTER ? part : c->elements;
     if (!BENCH_WELL(
             tenon_tensor_create(c->contexts[member], c->dtype, 1, &c->elements, &whole[0])) ||
         (!is_in_place(c) &&
          !BENCH_WELL(tenon_tensor_create(c->contexts[member], c->dtype, 1, &second, &whole[1]))))
         return false;
-    c->x[member] =
-        c->kind == ALL_GATHER ? tenon_tensor_slice(whole[0], 0, member * part, part) : whole[0];
+    c->x[member] = c->kind == BENCH_ALL_GATHER
+                       ? tenon_tensor_slice(whole[0], 0, member * part, part)
+                       : whole[0];
     c->y[member] = whole[is_in_place(c) ? 0 : 1];
     c->values[member] = malloc(c->bytes);
     c->copied[member] = calloc(1, c->bytes);
@@ -338,11 +310,10 @@ static bool fits(const bench_session *session, const collective *c, bench_case *
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    (void)suite;
     collective *c = calloc(1, sizeof *c);
     if (c == NULL)
         return false;
-    *c = collective_of(number, dtype);
+    *c = collective_of(&suite->shapes->cases[number].collective, dtype);
     bench->tenon = (bench_way){"tenon", call, false, c, NULL, NULL, finish};
     bench->destroy = destroy;
     bench->verify = verify;
@@ -364,8 +335,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_collectives = {
-    "collectives", "collectives of contexts or parts of the device, in one process", &functions,
-    0.3, 0};
+const bench_kind bench_collective_cases = {bench_case_count, bench_case_name, bench_floating, make};

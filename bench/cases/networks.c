@@ -4,41 +4,13 @@
 #include "networks/model.h"
 #include "peers/peers.h"
 #include "peers/program.h"
+#include "shapes/shapes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-static const int64_t batches[] = {1, 8};
-
-#define BATCHES (sizeof batches / sizeof *batches)
-
-/* The number of cases of inference, which precede those of training. */
-static uint32_t inferences(void)
+static const bench_network_shape *shape_of(const bench_suite *suite, uint32_t number)
 {
-    return bench_network_count() * (uint32_t)BATCHES;
-}
-
-static uint32_t count(const bench_suite *suite)
-{
-    (void)suite;
-    return inferences() + bench_trained_count();
-}
-
-static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
-{
-    const bool is_training = number >= inferences();
-    int64_t n = batches[number % BATCHES];
-    const char *network = is_training ? bench_trained_name(number - inferences(), &n)
-                                      : bench_network_name(number / (uint32_t)BATCHES);
-    (void)suite;
-    snprintf(name, BENCH_NAME_SIZE, "%s n%d", network, (int)n);
-}
-
-static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
-{
-    (void)suite;
-    (void)number;
-    return dtype == TENON_DTYPE_F32;
+    return &suite->shapes->cases[number].network;
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -78,10 +50,10 @@ static void add_peers(bench_session *session, bench_model *model, bench_case *be
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    (void)suite;
+    const bench_network_shape *shape = shape_of(suite, number);
     (void)dtype;
-    if (number >= inferences())
-        return bench_training_make(session, number - inferences(), bench);
+    if (shape->trains)
+        return bench_training_make(session, shape, bench);
     bench_model *model = calloc(1, sizeof *model);
     if (model == NULL)
         return false;
@@ -89,14 +61,11 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->destroy = destroy;
     bench->verify = verify;
     bench->shares = shares;
-    if (!bench_model_create(session, number / (uint32_t)BATCHES, batches[number % BATCHES], model))
+    if (!bench_model_create(session, shape->layers, shape->n, model))
         return false;
     bench->operations = bench_model_operations(model);
     add_peers(session, model, bench);
     return true;
 }
 
-static const bench_kind functions = {count, name_of, has_dtype, make};
-
-const bench_suite bench_suite_networks = {"networks", "whole networks, channels last", &functions,
-                                          3, 0};
+const bench_kind bench_network_cases = {bench_case_count, bench_case_name, bench_only_f32, make};

@@ -1,23 +1,11 @@
-/* Products with packed weights, with the numbers of rows that occur in inference: from one to a
- * batch. */
+/* Products with packed weights. */
 #include "judge.h"
 #include "peers/peers.h"
 
 #include "ops/gemm/internal.h"
 #include "ops/registry.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-/* The sizes of the weights, K by N: squares, and the two projections of a transformer's
- * feed-forward layer. */
-static const int64_t weights[][2] = {{512, 512},   {768, 768},   {1024, 1024}, {2048, 2048},
-                                     {3072, 3072}, {4096, 4096}, {768, 3072},  {3072, 768},
-                                     {1024, 4096}, {4096, 1024}};
-static const int64_t rows[] = {1, 4, 8, 16, 32, 64, 128, 512};
-
-#define WEIGHTS (sizeof weights / sizeof *weights)
-#define ROWS    (sizeof rows / sizeof *rows)
 
 /* The number of rows up to which a product is memory-bound. */
 #define FEW_ROWS 8
@@ -34,24 +22,12 @@ typedef struct product {
 
 static uint32_t count(const bench_suite *suite)
 {
-    (void)suite;
-    return WEIGHTS * ROWS;
-}
-
-static void shape_of(uint32_t number, int64_t *m, int64_t *n, int64_t *k)
-{
-    *m = rows[number % ROWS];
-    *k = weights[number / ROWS][0];
-    *n = weights[number / ROWS][1];
+    return suite->shapes->count;
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    int64_t m, n, k;
-    (void)suite;
-    shape_of(number, &m, &n, &k);
-    snprintf(name, BENCH_NAME_SIZE, "packed %lldx%lldx%lld", (long long)m, (long long)n,
-             (long long)k);
+    bench_gemm_name(&suite->shapes->gemm[number], name);
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -148,11 +124,13 @@ static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    (void)suite;
+    const bench_gemm_shape *s = &suite->shapes->gemm[number];
     product *p = calloc(1, sizeof *p);
     if (p == NULL)
         return false;
-    shape_of(number, &p->m, &p->n, &p->k);
+    p->m = s->m;
+    p->n = s->n;
+    p->k = s->k;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
@@ -163,19 +141,11 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     bench->bytes = bench_operands_bytes(&p->operands);
     bench->footprint = bench->bytes * p->operands.copies;
-    p->peer = (bench_gemm){{.what = "packed", .batch = 1, .m = p->m, .n = p->n, .k = p->k},
-                           dtype,
-                           &p->operands,
-                           A,
-                           B,
-                           D};
+    p->peer = (bench_gemm){*s, dtype, &p->operands, A, B, D};
     BENCH_ADD_PEER(session, bench, "unpacked", add_unpacked(session, p, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn-blocked",
                    bench_onednn_gemm(&p->peer, true, bench_way_at));
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_packed = {"packed-cpu", "products with packed weights, M x N x K",
-                                        &functions, 0.3, 0};
+const bench_kind bench_packed_cases = {count, name_of, bench_floating, make};

@@ -2,36 +2,11 @@
  * images contiguous. */
 #include "dispatch/plan.h"
 #include "judge.h"
-#include "peers/peers.h"
+#include "shapes/shapes.h"
 
 #include "ops/registry.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-typedef struct shape {
-    const char *network;
-    int64_t channels, size, window, stride, padding;
-    tenon_pool_kind kind;
-} shape;
-
-static const shape shapes[] = {
-    {"resnet50", 64, 112, 3, 2, 1, TENON_POOL_MAX},
-    {"vgg16", 64, 224, 2, 2, 0, TENON_POOL_MAX},
-    {"vgg16", 128, 112, 2, 2, 0, TENON_POOL_MAX},
-    {"vgg16", 256, 56, 2, 2, 0, TENON_POOL_MAX},
-    {"vgg16", 512, 14, 2, 2, 0, TENON_POOL_MAX},
-    {"googlenet", 192, 28, 3, 1, 1, TENON_POOL_MAX},
-    {"googlenet", 480, 28, 3, 2, 1, TENON_POOL_MAX},
-    {"yolo", 256, 20, 5, 1, 2, TENON_POOL_MAX},
-    {"densenet", 128, 56, 2, 2, 0, TENON_POOL_AVERAGE},
-};
-static const char *const layouts[] = {"nchw", "nhwc"};
-static const int64_t batches[] = {1, 8};
-
-#define LAYOUTS (sizeof layouts / sizeof *layouts)
-#define BATCHES (sizeof batches / sizeof *batches)
-#define SHAPES  (sizeof shapes / sizeof *shapes)
 
 enum { X, Y };
 
@@ -41,27 +16,6 @@ typedef struct pass {
     tenon_plan *plan;
     bool channels_last;
 } pass;
-
-static const shape *shape_of(uint32_t number)
-{
-    return &shapes[number / BATCHES / LAYOUTS];
-}
-
-static uint32_t count(const bench_suite *suite)
-{
-    (void)suite;
-    return SHAPES * BATCHES * LAYOUTS;
-}
-
-static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
-{
-    const shape *s = shape_of(number);
-    (void)suite;
-    snprintf(name, BENCH_NAME_SIZE, "%s %s %d@%d %dx%d/%d n%d %s", s->network,
-             s->kind == TENON_POOL_MAX ? "max" : "avg", (int)s->channels, (int)s->size,
-             (int)s->window, (int)s->window, (int)s->stride,
-             (int)batches[number / LAYOUTS % BATCHES], layouts[number % LAYOUTS]);
-}
 
 static bool call(void *data, tenon_stream *stream, int turn)
 {
@@ -127,42 +81,41 @@ static void destroy(bench_case *bench)
     free(p);
 }
 
-static void add_images(pass *p, tenon_dtype dtype, int64_t n, int64_t c, int64_t size,
+static void add_images(pass *p, tenon_dtype dtype, int64_t n, int64_t c, int64_t h, int64_t w,
                        bool is_result)
 {
-    const int64_t rows[] = {n, c, size, size}, channels[] = {n, size, size, c};
+    const int64_t rows[] = {n, c, h, w}, channels[] = {n, h, w, c};
     bench_operand_add(&p->operands, dtype, 4, p->channels_last ? channels : rows, is_result);
 }
 
-static void set_parameters(pass *p, const shape *s, const char *solver)
+static void set_parameters(pass *p, const bench_pool_shape *s, const char *solver)
 {
     p->params = (tenon_pool_params)TENON_POOL_PARAMS_INIT;
     p->params.solver = solver;
-    p->params.kind = s->kind;
+    p->params.kind = s->is_average ? TENON_POOL_AVERAGE : TENON_POOL_MAX;
     for (int d = 0; d < 2; d++) {
         p->params.window[d] = s->window;
         p->params.geometry.stride[d] = s->stride;
-        p->params.geometry.pad_begin[d] = p->params.geometry.pad_end[d] = s->padding;
+        p->params.geometry.pad_begin[d] = p->params.geometry.pad_end[d] = s->pad;
     }
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    const shape *s = shape_of(number);
-    const int64_t n = batches[number / LAYOUTS % BATCHES];
-    (void)suite;
+    const bench_pool_shape *s = &suite->shapes->cases[number].pool;
     pass *p = calloc(1, sizeof *p);
     if (p == NULL)
         return false;
-    p->channels_last = number % LAYOUTS != 0;
+    p->channels_last = s->channels_last;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
     set_parameters(p, s, session->options->solver);
-    add_images(p, dtype, n, s->channels, s->size, false);
-    add_images(p, dtype, n, s->channels,
-               tenon_conv_output_size(&p->params.geometry, 0, s->size, s->window), true);
+    const tenon_conv_geometry *geometry = &p->params.geometry;
+    add_images(p, dtype, s->n, s->c, s->h, s->w, false);
+    add_images(p, dtype, s->n, s->c, tenon_conv_output_size(geometry, 0, s->h, s->window),
+               tenon_conv_output_size(geometry, 1, s->w, s->window), true);
     const bench_operand *o = p->operands.operand;
     const tenon_tensor x = in_order(p, o[X].view), y = in_order(p, o[Y].view);
     const tenon_tensor *const views[] = {&x, &y, NULL};
@@ -174,7 +127,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
-
-const bench_suite bench_suite_pool_cpu = {"pool-cpu", "pooling, forward, without indices",
-                                          &functions, 0.3, 0};
+const bench_kind bench_pool_cases = {bench_case_count, bench_case_name, bench_floating, make};

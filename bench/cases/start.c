@@ -136,13 +136,6 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
     snprintf(name, BENCH_NAME_SIZE, "%s", cases[number].name);
 }
 
-static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
-{
-    (void)suite;
-    (void)number;
-    return dtype == TENON_DTYPE_F32;
-}
-
 static void destroy(bench_case *bench)
 {
     setting *s = bench->tenon.data;
@@ -175,7 +168,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
            make_sequence(s);
 }
 
-static const bench_kind functions = {count, name_of, has_dtype, make};
+static const bench_kind functions = {count, name_of, bench_only_f32, make};
 
 const bench_suite bench_suite_start = {"start", "startup, and a call on a small problem",
-                                       &functions, 1, 0};
+                                       &functions, 1, NULL};

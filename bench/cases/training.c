@@ -55,15 +55,16 @@ bool bench_training_case(bench_session *session, bench_training *training, bench
     return fits(session, training, bench) && bench_training_create(session, training);
 }
 
-bool bench_training_make(bench_session *session, uint32_t number, bench_case *bench)
+bool bench_training_make(bench_session *session, const bench_network_shape *shape,
+                         bench_case *bench)
 {
     bench_training *training = calloc(1, sizeof *training);
     if (training == NULL)
         return false;
-    bench_trained_name(number, &training->n);
-    bench_trained_build(number, &training->network);
+    training->n = shape->n;
+    training->network = *shape->layers;
     if (!bench_training_list(training)) {
-        fprintf(stderr, "tenon-bench: %s has layers that cannot be trained here\n", bench->name);
+        bench_complain("%s has layers that cannot be trained here", bench->name);
         free(training);
         return false;
     }

@@ -18,11 +18,6 @@
 #define CONNECTED    3
 #define MACHINES     3 /* restricted Boltzmann machines of the belief network */
 
-/* The sizes of an AlexNet: the paper's, and small ones for tests. */
-typedef struct alexnet_sizes {
-    int64_t n, side, filters[CONVOLUTIONS], connected[CONNECTED];
-} alexnet_sizes;
-
 typedef struct convolution {
     int64_t size, stride, padding, groups;
     bool normalizes, pools;
@@ -275,7 +270,7 @@ static int32_t add_loss(bench_historic *h, int32_t logits, int64_t classes)
     return d;
 }
 
-static void list_alexnet(bench_historic *h, const alexnet_sizes *sizes)
+static void list_alexnet(bench_historic *h, const bench_historic_shape *sizes)
 {
     layer layers[CONVOLUTIONS + CONNECTED];
     h->workload = "alexnet";
@@ -303,11 +298,6 @@ static void list_alexnet(bench_historic *h, const alexnet_sizes *sizes)
     for (int i = CONVOLUTIONS - 1; i >= 0; i--)
         d = convolve_backward(h, &convolutions[i], &layers[i], d);
 }
-
-/* The sizes of a belief network: the paper's number of weights, 100 million, and small ones. */
-typedef struct dbn_sizes {
-    int64_t n, units[MACHINES + 1];
-} dbn_sizes;
 
 #define RATE 0.001 /* of learning, in the belief network: small, for many steps with one batch */
 
@@ -365,7 +355,7 @@ static int32_t add_machine(bench_historic *h, int number, int32_t v, int64_t hid
     return p;
 }
 
-static void list_dbn(bench_historic *h, const dbn_sizes *sizes)
+static void list_dbn(bench_historic *h, const bench_historic_shape *sizes)
 {
     h->workload = "dbn";
     h->training.n = sizes->n;
@@ -380,32 +370,11 @@ static void list_dbn(bench_historic *h, const dbn_sizes *sizes)
         v = add_machine(h, i, v, sizes->units[i + 1]);
 }
 
-static const struct {
-    const char *name;
-    alexnet_sizes alexnet; /* n is 0 in a belief network */
-    dbn_sizes dbn;
-} workloads[] = {
-    {"alexnet n128", {128, 227, {96, 256, 384, 384, 256}, {4096, 4096, 1000}}, {0, {0}}},
-    {"dbn 4096-11008-4096-2400 n192", {0, 0, {0}, {0}}, {192, {4096, 11008, 4096, 2400}}},
-    {"alexnet-tiny n3", {3, 67, {8, 12, 10, 12, 8}, {24, 20, 10}}, {0, {0}}},
-    {"dbn-tiny 24-50-30-18 n6", {0, 0, {0}, {0}}, {6, {24, 50, 30, 18}}},
-};
-
-uint32_t bench_historic_count(void)
+bool bench_historic_list(const bench_historic_shape *shape, bench_historic *h)
 {
-    return sizeof workloads / sizeof *workloads;
-}
-
-const char *bench_historic_name(uint32_t number)
-{
-    return workloads[number].name;
-}
-
-bool bench_historic_list(uint32_t number, bench_historic *h)
-{
-    if (workloads[number].alexnet.n > 0)
-        list_alexnet(h, &workloads[number].alexnet);
+    if (shape->workload == BENCH_ALEXNET)
+        list_alexnet(h, shape);
     else
-        list_dbn(h, &workloads[number].dbn);
+        list_dbn(h, shape);
     return !h->training.is_full;
 }

@@ -4,6 +4,8 @@
 
 #include "training.h"
 
+#include "../shapes/shapes.h"
+
 #define BENCH_MAX_RESULTS 64
 
 typedef struct bench_historic {
@@ -15,11 +17,8 @@ typedef struct bench_historic {
     uint32_t given_count, result_count;
 } bench_historic;
 
-uint32_t bench_historic_count(void);
-const char *bench_historic_name(uint32_t number);
-
-/* Lists the values and steps of a workload, whose memory is zero. Returns false if there are too
+/* Lists the values and steps of a workload, in memory that is zero. Returns false if there are too
  * many. */
-bool bench_historic_list(uint32_t number, bench_historic *historic);
+bool bench_historic_list(const bench_historic_shape *shape, bench_historic *historic);
 
 #endif

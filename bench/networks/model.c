@@ -199,11 +199,12 @@ static bool make_ends(bench_session *session, bench_model *model)
                tenon_tensor_create(session->context, TENON_DTYPE_F32, 4, y, &model->own[last]));
 }
 
-bool bench_model_create(bench_session *session, uint32_t network, int64_t n, bench_model *model)
+bool bench_model_create(bench_session *session, const bench_network *network, int64_t n,
+                        bench_model *model)
 {
     model->n = n;
     model->context = session->context;
-    bench_network_build(network, &model->network);
+    model->network = *network;
     if (!BENCH_WELL(tenon_sequence_create(session->context, &model->sequence)) ||
         !place_images(model) || !make_ends(session, model))
         return false;

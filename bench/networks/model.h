@@ -30,7 +30,8 @@ typedef struct bench_model {
 } bench_model;
 
 /* Makes everything except own[] of intermediates. On failure the model can be destroyed. */
-bool bench_model_create(bench_session *session, uint32_t network, int64_t n, bench_model *model);
+bool bench_model_create(bench_session *session, const bench_network *network, int64_t n,
+                        bench_model *model);
 void bench_model_destroy(bench_model *model);
 
 bool bench_model_run(bench_model *model, tenon_stream *stream);

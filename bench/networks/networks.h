@@ -1,4 +1,5 @@
-/* The layers of convolutional networks, as in inference: batch norm is folded into the filters. */
+/* The layers of convolutional networks, as in inference: batch norm is folded into the filters.
+ * They are read from files of shapes (shapes/networks.c). */
 #ifndef BENCH_NETWORKS_H
 #define BENCH_NETWORKS_H
 
@@ -49,17 +50,6 @@ typedef struct bench_network {
     bench_layer layers[BENCH_MAX_LAYERS];
     uint32_t layer_count;
 } bench_network;
-
-/* The number of networks, and the name of one. */
-uint32_t bench_network_count(void);
-const char *bench_network_name(uint32_t number);
-
-/* The same for networks that can be trained, with the number of images. */
-uint32_t bench_trained_count(void);
-const char *bench_trained_name(uint32_t number, int64_t *n);
-void bench_trained_build(uint32_t number, bench_network *network);
-
-void bench_network_build(uint32_t number, bench_network *network);
 
 /* Returns the shape of a layer's filters: K C R S. */
 void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4]);

@@ -215,14 +215,27 @@ static void add_gradients(builder *b, const bench_layer *layer, const forward_la
     add_conv_gradients(b, layer, f, dy);
 }
 
-/* Returns whether the gradients of the layer can be listed: an image with several readers must be
- * that of a shortcut, whose reader comes last. */
+/* Returns the number of layers, from `first` on, that read the image or add it. */
+static uint32_t readers_from(const bench_network *network, uint32_t first, uint32_t image)
+{
+    uint32_t readers = 0;
+    for (uint32_t i = first; i < network->layer_count; i++)
+        readers += (network->layers[i].x == image) + (network->layers[i].other == (int32_t)image);
+    return readers;
+}
+
+/* Returns whether the gradients of the layer can be listed: an image that is added must have no
+ * later reader, and one that is pooled no other. */
 static bool is_supported(const bench_network *network, uint32_t number)
 {
     const bench_layer *layer = &network->layers[number];
     const uint32_t kind = layer->activation.kind;
     const bench_image *x = &network->images[layer->x];
-    return layer->kind != BENCH_LAYER_SCALING &&
+    const bool is_last_to_add =
+        layer->other < 0 || readers_from(network, number + 1, (uint32_t)layer->other) == 0;
+    const bool pools_alone =
+        layer->kind != BENCH_LAYER_POOLING || readers_from(network, 0, layer->x) == 1;
+    return is_last_to_add && pools_alone && layer->kind != BENCH_LAYER_SCALING &&
            (kind == TENON_ACTIVATION_IDENTITY || kind == TENON_ACTIVATION_RELU) &&
            (layer->kind != BENCH_LAYER_CONNECTED || x->size[0] * x->size[1] == 1);
 }

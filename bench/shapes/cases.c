@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SIZE   (INT64_C(1) << 40) /* of a dimension, and elements of a tensor of one image */
-#define MOST_IMAGES (1 << 20)
-
-static void set_place(bench_reader *reader, const char *suite, size_t number)
-{
-    snprintf(reader->place, sizeof reader->place, "%.40s cases[%zu]", suite, number);
-}
-
 /* Returns true if the name matches the pattern, in which * stands for any text. */
 static bool fits(const char *pattern, const char *name)
 {
@@ -64,21 +56,11 @@ static const bench_shape_suite *suite_of(const bench_reader *reader, const json_
     return NULL;
 }
 
-/* Returns true if a tensor with these dimensions has at most MOST_SIZE elements, for which sizes
- * and numbers of operations fit into 64 bits; otherwise prints a message. */
-static bool tensor_fits(const bench_reader *reader, const char *what, int64_t a, int64_t b,
-                        int64_t c)
-{
-    return (double)a * (double)b * (double)c <= (double)MOST_SIZE ||
-           bench_refuse(reader, "%s of %lldx%lldx%lld elements is larger than %lld elements", what,
-                        (long long)a, (long long)b, (long long)c, (long long)MOST_SIZE);
-}
-
 static bool product_fits(const bench_reader *reader, const bench_gemm_shape *s)
 {
-    return tensor_fits(reader, "the factor a", s->batch, s->m, s->k) &&
-           tensor_fits(reader, "the factor b", s->batch, s->k, s->n) &&
-           tensor_fits(reader, "the product", s->batch, s->m, s->n);
+    return bench_tensor_fits(reader, "the factor a", s->batch, s->m, s->k) &&
+           bench_tensor_fits(reader, "the factor b", s->batch, s->k, s->n) &&
+           bench_tensor_fits(reader, "the product", s->batch, s->m, s->n);
 }
 
 static bool add_gemm(bench_shape_suite *to, const bench_gemm_shape *shape)
@@ -111,10 +93,10 @@ static bool read_product(const bench_reader *reader, const json_t *from, bench_g
     *shape = (bench_gemm_shape){.batch = 1};
     if (!bench_only_known(reader, from, known) || !bench_read_source(reader, from) ||
         !bench_read_text(reader, from, "name", true, &shape->what) ||
-        !bench_read_integer(reader, from, "batch", false, 1, MOST_IMAGES, &shape->batch) ||
-        !bench_read_integer(reader, from, "m", true, 1, MOST_SIZE, &shape->m) ||
-        !bench_read_integer(reader, from, "n", true, 1, MOST_SIZE, &shape->n) ||
-        !bench_read_integer(reader, from, "k", true, 1, MOST_SIZE, &shape->k) ||
+        !bench_read_integer(reader, from, "batch", false, 1, BENCH_MOST_IMAGES, &shape->batch) ||
+        !bench_read_integer(reader, from, "m", true, 1, BENCH_MOST_SIZE, &shape->m) ||
+        !bench_read_integer(reader, from, "n", true, 1, BENCH_MOST_SIZE, &shape->n) ||
+        !bench_read_integer(reader, from, "k", true, 1, BENCH_MOST_SIZE, &shape->k) ||
         !bench_read_text(reader, from, "transposed", false, &transposed))
         return false;
     if (strlen(transposed) != strspn(transposed, "ab"))
@@ -150,7 +132,7 @@ bool bench_read_gemm(bench_reader *reader, const json_t *suite, bench_shape_suit
     json_array_foreach(json_object_get(suite, "cases"), i, each)
     {
         bench_gemm_shape shape;
-        set_place(reader, to->name, i);
+        bench_set_case(reader, to->name, i);
         if (!read_product(reader, each, &shape))
             return false;
         if (has_gemm(to, &shape))
@@ -195,95 +177,89 @@ static bool sizes_fit(const bench_reader *reader, const bench_conv_shape *s)
                             "%lldx%lld",
                             (long long)s->r, (long long)s->s, (long long)s->h + 2 * s->pad,
                             (long long)s->w + 2 * s->pad);
-    return tensor_fits(reader, "an image", s->c, s->h, s->w) &&
-           tensor_fits(reader, "a filter of all channels", s->c, s->r, s->s) &&
-           tensor_fits(reader, "the filters", s->k, s->c / s->groups, s->r * s->s) &&
-           tensor_fits(reader, "an output image", s->k, bench_conv_output(s, false),
-                       bench_conv_output(s, true));
+    return bench_tensor_fits(reader, "an image", s->c, s->h, s->w) &&
+           bench_tensor_fits(reader, "a filter of all channels", s->c, s->r, s->s) &&
+           bench_tensor_fits(reader, "the filters", s->k, s->c / s->groups, s->r * s->s) &&
+           bench_tensor_fits(reader, "an output image", s->k, bench_conv_output(s, false),
+                             bench_conv_output(s, true));
 }
 
 static bool read_convolution(const bench_reader *reader, const json_t *from,
                              bench_conv_shape *shape)
 {
-    static const char *const known[] = {"name", "source", "c",      "h",   "w",      "k",
+    static const char *const known[] = {"name", "source", "n",      "c",   "h",      "w", "k",
                                         "r",    "s",      "stride", "pad", "groups", NULL};
     *shape = (bench_conv_shape){.n = 1, .stride = 1, .groups = 1};
     if (!bench_only_known(reader, from, known) || !bench_read_source(reader, from) ||
         !bench_read_text(reader, from, "name", true, &shape->network) ||
-        !bench_read_integer(reader, from, "c", true, 1, MOST_SIZE, &shape->c) ||
-        !bench_read_integer(reader, from, "h", true, 1, MOST_SIZE, &shape->h) ||
-        !bench_read_integer(reader, from, "k", true, 1, MOST_SIZE, &shape->k) ||
-        !bench_read_integer(reader, from, "r", true, 1, MOST_SIZE, &shape->r) ||
-        !bench_read_integer(reader, from, "stride", false, 1, MOST_SIZE, &shape->stride) ||
-        !bench_read_integer(reader, from, "pad", false, 0, MOST_SIZE, &shape->pad) ||
-        !bench_read_integer(reader, from, "groups", false, 1, MOST_SIZE, &shape->groups))
+        !bench_read_integer(reader, from, "c", true, 1, BENCH_MOST_SIZE, &shape->c) ||
+        !bench_read_integer(reader, from, "h", true, 1, BENCH_MOST_SIZE, &shape->h) ||
+        !bench_read_integer(reader, from, "k", true, 1, BENCH_MOST_SIZE, &shape->k) ||
+        !bench_read_integer(reader, from, "r", true, 1, BENCH_MOST_SIZE, &shape->r) ||
+        !bench_read_integer(reader, from, "stride", false, 1, BENCH_MOST_SIZE, &shape->stride) ||
+        !bench_read_integer(reader, from, "pad", false, 0, BENCH_MOST_SIZE, &shape->pad) ||
+        !bench_read_integer(reader, from, "groups", false, 1, BENCH_MOST_SIZE, &shape->groups))
         return false;
     shape->w = shape->h;
     shape->s = shape->r;
-    return bench_read_integer(reader, from, "w", false, 1, MOST_SIZE, &shape->w) &&
-           bench_read_integer(reader, from, "s", false, 1, MOST_SIZE, &shape->s) &&
+    return bench_read_integer(reader, from, "w", false, 1, BENCH_MOST_SIZE, &shape->w) &&
+           bench_read_integer(reader, from, "s", false, 1, BENCH_MOST_SIZE, &shape->s) &&
            sizes_fit(reader, shape);
 }
 
-/* Reads the numbers of images, 1 if there are none. Returns how many; 0, with a message, if they
- * are malformed. */
-static size_t read_images(const bench_reader *reader, const json_t *suite, int64_t images[16])
+/* Adds a convolution with each of the numbers of images. */
+static bool add_own(const bench_reader *reader, bench_conv_shape *shape,
+                    const bench_integers *images, bench_shape_suite *to)
 {
-    const json_t *list = json_object_get(suite, "n");
-    const size_t count = json_array_size(list);
-    images[0] = 1;
-    if (list == NULL)
-        return 1;
-    for (size_t i = 0; i < count && count <= 16; i++) {
-        images[i] = json_integer_value(json_array_get(list, i));
-        if (!json_is_integer(json_array_get(list, i)) || images[i] < 1 || images[i] > MOST_IMAGES) {
-            (void)bench_refuse(reader, "\"n\" must be an array of integers from 1 to %d",
-                               MOST_IMAGES);
-            return 0;
-        }
-    }
-    if (count < 1 || count > 16)
-        (void)bench_refuse(reader, "\"n\" must be an array of 1 to 16 integers");
-    return count <= 16 ? count : 0;
-}
-
-/* Adds the convolutions of the suite itself with a number of images. */
-static bool add_own(bench_reader *reader, const json_t *suite, int64_t images,
-                    bench_shape_suite *to)
-{
-    const json_t *each;
-    size_t i;
-    json_array_foreach(json_object_get(suite, "cases"), i, each)
-    {
-        bench_conv_shape shape;
-        set_place(reader, to->name, i);
-        if (!read_convolution(reader, each, &shape))
-            return false;
-        shape.n = images;
-        if (has_conv(to, &shape))
+    for (size_t i = 0; i < images->count; i++) {
+        shape->n = images->values[i];
+        if (has_conv(to, shape))
             return bench_refuse(reader, "an earlier case has the same name and sizes");
-        if (!add_conv(to, &shape))
+        if (!add_conv(to, shape))
             return bench_refuse(reader, "out of memory");
     }
     return true;
 }
 
+/* Adds the convolutions of the suite itself: first those that have numbers of images of their own,
+ * then all others with each number of the suite. */
+static bool add_all(bench_reader *reader, const json_t *suite, const bench_integers *images,
+                    bench_shape_suite *to)
+{
+    const json_t *each;
+    size_t number;
+    for (size_t round = 0; round <= images->count; round++)
+        json_array_foreach(json_object_get(suite, "cases"), number, each)
+        {
+            bench_conv_shape shape;
+            bench_integers some = {{round > 0 ? images->values[round - 1] : 1}, 1};
+            bench_set_case(reader, to->name, number);
+            if (!read_convolution(reader, each, &shape) ||
+                !bench_read_integers(reader, each, "n", 1, BENCH_MOST_IMAGES, &some))
+                return false;
+            const bool is_own = json_object_get(each, "n") != NULL;
+            if (is_own == (round == 0) && !add_own(reader, &shape, &some, to))
+                return false;
+        }
+    return true;
+}
+
 /* Adds those of another suite whose names match: with their own numbers of images, or those with
  * one image with each number in `images`. */
-static bool add_from(bench_reader *reader, const json_t *suite, const int64_t *images, size_t count,
+static bool add_from(bench_reader *reader, const json_t *suite, const bench_integers *images,
                      bench_shape_suite *to)
 {
     const bool has_images = json_object_get(suite, "n") != NULL;
     const bench_shape_suite *from = suite_of(reader, suite, "from");
     bool well = from != NULL;
-    for (size_t i = 0; well && i < count; i++)
+    for (size_t i = 0; well && i < images->count; i++)
         for (uint32_t s = 0; well && s < from->count; s++) {
             char name[BENCH_CONV_NAME_SIZE];
             bench_conv_shape shape = from->conv[s];
             bench_conv_name(&shape, name);
             if (!matches(reader, suite, name, &well) || (has_images && shape.n != 1))
                 continue;
-            shape.n = has_images ? images[i] : shape.n;
+            shape.n = has_images ? images->values[i] : shape.n;
             well = add_conv(to, &shape) || bench_refuse(reader, "out of memory");
         }
     return well;
@@ -291,14 +267,10 @@ static bool add_from(bench_reader *reader, const json_t *suite, const int64_t *i
 
 bool bench_read_conv(bench_reader *reader, const json_t *suite, bench_shape_suite *to)
 {
-    int64_t images[16];
-    const size_t count = read_images(reader, suite, images);
-    if (count == 0)
+    bench_integers images = {{1}, 1};
+    if (!bench_read_integers(reader, suite, "n", 1, BENCH_MOST_IMAGES, &images))
         return false;
     if (json_object_get(suite, "from") != NULL)
-        return add_from(reader, suite, images, count, to);
-    for (size_t i = 0; i < count; i++)
-        if (!add_own(reader, suite, images[i], to))
-            return false;
-    return true;
+        return add_from(reader, suite, &images, to);
+    return add_all(reader, suite, &images, to);
 }

@@ -1,6 +1,7 @@
 /* Sizes and names of the shapes. */
 #include "shapes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 int64_t bench_conv_output(const bench_conv_shape *s, bool columns)
@@ -18,7 +19,7 @@ double bench_conv_operations(const bench_conv_shape *s)
 void bench_conv_name(const bench_conv_shape *s, char name[BENCH_CONV_NAME_SIZE])
 {
     char filters[24] = "dw", stride[24] = "";
-    if (s->groups != s->c)
+    if (s->groups != s->c || s->c == 1)
         snprintf(filters, sizeof filters, "k%d", (int)s->k);
     if (s->stride > 1)
         snprintf(stride, sizeof stride, "/%d", (int)s->stride);
@@ -52,4 +53,16 @@ void bench_gemm_name(const bench_gemm_shape *s, char name[BENCH_GEMM_NAME_SIZE])
              (long long)s->m, (long long)s->n, (long long)s->k,
              s->a_transposed || s->b_transposed ? " " : "", s->a_transposed ? "a'" : "",
              s->b_transposed ? "b'" : "");
+}
+
+void bench_size_text(int64_t size, char text[BENCH_SIZE_TEXT])
+{
+    const bool by_mi = size % (1 << 20) == 0, by_ki = size % (1 << 10) == 0;
+    snprintf(text, BENCH_SIZE_TEXT, "%" PRId64 " %s",
+             by_mi   ? size >> 20
+             : by_ki ? size >> 10
+                     : size,
+             by_mi   ? "Mi"
+             : by_ki ? "Ki"
+                     : "");
 }

@@ -29,18 +29,61 @@ bool bench_read_integer(const bench_reader *reader, const json_t *object, const 
 bool bench_read_flag(const bench_reader *reader, const json_t *object, const char *name,
                      bool *value);
 
+/* An array of 1 to 16 integers; the count is 0 if there is none. */
+#define BENCH_MOST_LISTED 16
+typedef struct bench_integers {
+    int64_t values[BENCH_MOST_LISTED];
+    size_t count;
+} bench_integers;
+/* Reads such an array, of which an integer stands for an array with one. A missing one leaves the
+ * list unchanged, but is refused if the list is empty. */
+bool bench_read_integers(const bench_reader *reader, const json_t *object, const char *name,
+                         int64_t least, int64_t most, bench_integers *list);
+
+/* Reads a text that is one of the names, and returns its position by `value`; a missing one leaves
+ * it unchanged, unless it is required. */
+bool bench_read_choice(const bench_reader *reader, const json_t *object, const char *name,
+                       bool is_required, const char *const *names, size_t count, uint32_t *value);
+
+/* Sets the place to a case of the suite. */
+void bench_set_case(bench_reader *reader, const char *suite, size_t number);
+
+/* Adds a case to the suite. Refuses one whose name an earlier case has. */
+bool bench_add_case(const bench_reader *reader, const bench_shape_case *shape,
+                    bench_shape_suite *to);
+
 /* Checks that the member "source", if there is one, names a source of the file. */
 bool bench_read_source(const bench_reader *reader, const json_t *object);
 
-/* Read the cases of a suite from the JSON array, NULL if there is none. */
+/* The most of any size: of a dimension, and of the elements of a tensor. */
+#define BENCH_MOST_SIZE   (INT64_C(1) << 40)
+#define BENCH_MOST_IMAGES (1 << 20)
+
+/* Returns true if a tensor with these dimensions has at most BENCH_MOST_SIZE elements, for which
+ * sizes and numbers of operations fit into 64 bits; otherwise prints a message. */
+bool bench_tensor_fits(const bench_reader *reader, const char *what, int64_t a, int64_t b,
+                       int64_t c);
+
+/* Read the cases of a suite. */
 bool bench_read_gemm(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_conv(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_calls(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_activations(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_passes(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_image_calls(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_pools(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_packed(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_recurrent(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_collectives(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_networks(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_historic(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 
 /* Reads lines of recorded calls as the suite "recorded". `text` is used until the program ends. */
 bool bench_read_recorded(bench_reader *reader, char *text);
 
-/* Returns false, with a message, if a line is not a valid call. */
+/* Return false, with a message, if a line is not a valid call, and if a call on images is not valid
+ * in both layouts. */
 bool bench_check_call(const bench_reader *reader, const char *line);
+bool bench_check_image_call(const bench_reader *reader, const bench_image_call *call);
 
 #endif

@@ -19,7 +19,7 @@ uint32_t bench_shape_suite_count;
 static const struct {
     const char *kind;
     bool (*read)(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-    const char *members[5]; /* besides those of all suites */
+    const char *members[4]; /* besides those of all suites */
 } kinds[] = {
     {"gemm", bench_read_gemm, {"products_of", "match"}},
     {"conv", bench_read_conv, {"from", "match", "n"}},
@@ -28,6 +28,15 @@ static const struct {
     {"conv nhwc gradients", bench_read_conv, {"from", "match", "n"}},
     {"conv int8", bench_read_conv, {"from", "match", "n"}},
     {"calls", bench_read_calls, {"sizes"}},
+    {"calls nhwc", bench_read_image_calls, {"images"}},
+    {"activation", bench_read_activations, {"sizes"}},
+    {"bandwidth", bench_read_passes, {"sizes"}},
+    {"pool", bench_read_pools, {"n", "layouts"}},
+    {"packed", bench_read_packed, {"m"}},
+    {"recurrence", bench_read_recurrent, {"n", "steps"}},
+    {"collectives", bench_read_collectives, {"bytes", "members"}},
+    {"networks", bench_read_networks, {NULL}},
+    {"historic", bench_read_historic, {NULL}},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -73,16 +82,14 @@ static bool read_seconds(const bench_reader *reader, const json_t *suite, bench_
 
 static bool read_kind(const bench_reader *reader, const json_t *suite, size_t *kind)
 {
-    const char *name = NULL;
-    if (!bench_read_text(reader, suite, "kind", true, &name))
+    const char *names[KINDS];
+    uint32_t chosen = 0;
+    for (size_t i = 0; i < KINDS; i++)
+        names[i] = kinds[i].kind;
+    if (!bench_read_choice(reader, suite, "kind", true, names, KINDS, &chosen))
         return false;
-    for (*kind = 0; *kind < KINDS; ++*kind)
-        if (strcmp(kinds[*kind].kind, name) == 0)
-            return true;
-    return bench_refuse(reader,
-                        "\"kind\": \"%.40s\" is none of gemm, conv, conv gradients, conv "
-                        "nhwc, conv nhwc gradients, conv int8, calls",
-                        name);
+    *kind = chosen;
+    return true;
 }
 
 static bool has_known_members(const bench_reader *reader, const json_t *suite, size_t kind)
