@@ -57,21 +57,16 @@ static void compare(const bench_caches *caches, const bench_network_shape *shape
     snprintf(name, sizeof name, "first inference of %s, 1 image", shape->network);
     bench_first_add(first, name, "cold", cold);
     bench_first_add(first, name, "warm", warm);
-    printf("%-14s  %8.1f  %8.1f
-           ", shape->network, 1e3 * bench_median(cold, rounds),
-           1e3 *
-           bench_median(warm, rounds));
+    printf("%-14s  %8.1f  %8.1f\n", shape->network, 1e3 * bench_median(cold, rounds),
+           1e3 * bench_median(warm, rounds));
 }
 
 void bench_first_networks(const bench_caches *caches, const char *filter, bench_first *first)
 {
     const bench_shape_suite *suite =
         bench_shapes_read_built_in() ? bench_shape_suite_named("networks") : NULL;
-    printf("first inference with 1 image, milliseconds, medians of %d rounds
-               % -14s % 8s %
-               8s ",
-               first->rounds,
-           "network", "cold", "warm");
+    printf("first inference with 1 image, milliseconds, medians of %d rounds\n%-14s  %8s  %8s\n",
+           first->rounds, "network", "cold", "warm");
     for (uint32_t i = 0; suite != NULL && i < suite->count; i++) {
         const bench_network_shape *shape = &suite->cases[i].network;
         if (shape->n == 1 && !shape->trains && strstr(shape->network, filter) != NULL)
