@@ -230,6 +230,21 @@ TENON_API const tenon_tensor *tenon_sharded_layers_moments(const tenon_sharded_l
 TENON_CALL tenon_status tenon_sharded_layers_step(tenon_sharded_layers *layers,
                                                   const tenon_adam_params *params);
 
+/** Divides a batch among members so that the slowest one is done as early as possible: the longest
+ * time, of samples / speed, is the smallest that whole samples allow. A member that would need
+ * longer for one sample than the others for all gets none. With equal inputs all processes get the
+ * same result. Measure the speeds in a few steps and keep the shares: later steps are then
+ * reproducible. Scale the loss of each sample by 1 / batch, so that the gradients of members can be
+ * added. Needs no group and no context; may be called from any thread.
+ *  @param batch    samples, 0 to INT32_MAX
+ *  @param members  1 to TENON_GROUP_MAX_MEMBERS
+ *  @param speeds   samples per second of each member, in any unit; members with 0 get no samples
+ *  @param counts   receives the samples of each member; unchanged on failure. Among equally fast
+ *                  members the first ones get one more
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if no speed is above 0) */
+TENON_CALL tenon_status tenon_divide_batch(int64_t batch, uint32_t members, const double *speeds,
+                                           int64_t *counts);
+
 /** A step of a pipeline. */
 typedef struct tenon_pipeline_step {
     uint32_t stage;       /**< 0 for the first layers */

@@ -260,7 +260,7 @@ class Workflow(InFolder):
         done = subprocess.run(["bash", "-n", "-c", re.sub(r"\$\{\{.*?\}\}", "x", script)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         if PROGRAM is not None:
-            text = subprocess.run([PROGRAM, "help"], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run([PROGRAM, "help", "run"], capture_output=True, text=True, check=True).stdout
             for option in re.findall(r"--[a-z-]+", job["env"]["CASES"]):
                 self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
         path = self.file("base", run_file([result("gemm", "a", 1.0, {"onednn": 1.0})]))

@@ -3,6 +3,8 @@
 
 #include <tenon/parallel.h>
 
+#include <math.h>
+
 /* A group of two members of one context, and views of parameters. */
 typedef struct pair {
     tenon_stream *streams[2];
@@ -256,6 +258,73 @@ TEST(gathered_layers)
     assert_invalid(tenon_sharded_layers_keep(l, 0), "layer 0 is not");
     tenon_sharded_layers_destroy(l);
     close_pair(&p);
+}
+
+/* The longest time of all divisions of a batch among three members. */
+static double shortest_time(int64_t batch, const double speeds[3])
+{
+    double shortest = INFINITY;
+    for (int64_t a = 0; a <= batch; a++)
+        for (int64_t b = 0; a + b <= batch; b++) {
+            const int64_t counts[] = {a, b, batch - a - b};
+            double longest = 0;
+            for (int m = 0; m < 3; m++)
+                if (counts[m] > 0)
+                    longest = fmax(longest, (double)counts[m] / speeds[m]);
+            shortest = fmin(shortest, longest);
+        }
+    return shortest;
+}
+
+TEST(divided_batches)
+{
+    test_random random = test_random_for(3630);
+    int64_t counts[3];
+    assert_ok(tenon_divide_batch(96, 2, (const double[]){1, 3}, counts));
+    assert_true(counts[0] == 24 && counts[1] == 72);
+    assert_ok(tenon_divide_batch(40, 2, (const double[]){1, 50}, counts));
+    assert_true(counts[0] == 0 && counts[1] == 40);
+    assert_ok(tenon_divide_batch(5, 3, (const double[]){0, 1e-300, 1e300}, counts));
+    assert_true(counts[0] == 0 && counts[1] == 0 && counts[2] == 5);
+    assert_ok(tenon_divide_batch(5, 3, (const double[]){7, 7, 7}, counts));
+    assert_true(counts[0] == 2 && counts[1] == 2 && counts[2] == 1);
+    assert_ok(tenon_divide_batch(INT32_MAX, 3, (const double[]){1e308, 1e308, 1e308}, counts));
+    assert_true(counts[0] + counts[1] + counts[2] == INT32_MAX && counts[0] - counts[2] == 1);
+    for (int i = 0; i < 200; i++) {
+        const int64_t batch = test_between(&random, 0, 40);
+        double speeds[3], longest = 0;
+        for (int m = 0; m < 3; m++) /* 0 in one of ten cases, but not all */
+            speeds[m] = m > 0 && test_between(&random, 0, 9) == 0
+                            ? 0
+                            : pow(2, 0.01 * (double)test_between(&random, -300, 300));
+        assert_ok(tenon_divide_batch(batch, 3, speeds, counts));
+        assert_true(counts[0] + counts[1] + counts[2] == batch);
+        for (int m = 0; m < 3; m++)
+            if (counts[m] > 0)
+                longest = fmax(longest, (double)counts[m] / speeds[m]);
+        if (longest > shortest_time(batch, speeds) * (1 + 1e-12))
+            fail_msg("batch %d, speeds %g %g %g: %d %d %d", (int)batch, speeds[0], speeds[1],
+                     speeds[2], (int)counts[0], (int)counts[1], (int)counts[2]);
+    }
+}
+
+TEST(refused_divisions)
+{
+    const double speeds[] = {1, NAN, -1, INFINITY, 0};
+    int64_t counts[] = {-7, -7};
+    assert_invalid(tenon_divide_batch(-1, 1, speeds, counts), "batch is -1");
+    assert_invalid(tenon_divide_batch((int64_t)INT32_MAX + 1, 1, speeds, counts),
+                   "batch is 2147483648");
+    assert_invalid(tenon_divide_batch(1, 0, speeds, counts), "members is 0");
+    assert_invalid(tenon_divide_batch(1, TENON_GROUP_MAX_MEMBERS + 1, speeds, counts),
+                   "members is");
+    assert_invalid(tenon_divide_batch(1, 1, NULL, counts), "speeds is NULL");
+    assert_invalid(tenon_divide_batch(1, 1, speeds, NULL), "counts is NULL");
+    assert_invalid(tenon_divide_batch(1, 2, speeds, counts), "speeds[1] is");
+    assert_invalid(tenon_divide_batch(1, 1, speeds + 2, counts), "speeds[0] is -1");
+    assert_invalid(tenon_divide_batch(1, 1, speeds + 3, counts), "speeds[0] is inf");
+    assert_invalid(tenon_divide_batch(1, 1, speeds + 4, counts), "none of 1 members");
+    assert_true(counts[0] == -7 && counts[1] == -7);
 }
 
 TEST(refused_pipelines)
