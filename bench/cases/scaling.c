@@ -4,6 +4,8 @@
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
+#include "base/dtype.h"
+
 #include <tenon/parallel.h>
 
 #include <math.h>
@@ -323,8 +325,8 @@ static bool compare(const member *m, uint32_t number, const member *expected, ui
 {
     const tenon_tensor *tensor = &m->parameters[parameter];
     const int64_t elements = tenon_tensor_elements(tensor);
-    const size_t bytes = (size_t)elements * sizeof(float);
-    float *ours = malloc(bytes), *theirs = malloc(bytes);
+    const size_t bytes = (size_t)elements * sizeof(uint32_t);
+    uint32_t *ours = malloc(bytes), *theirs = malloc(bytes);
     bool well = ours != NULL && theirs != NULL &&
                 BENCH_WELL(tenon_tensor_download(m->stream, tensor, ours, bytes, NULL)) &&
                 BENCH_WELL(tenon_tensor_download(expected->stream, &expected->parameters[parameter],
@@ -332,10 +334,11 @@ static bool compare(const member *m, uint32_t number, const member *expected, ui
     if (!well)
         snprintf(why, 256, "its parameters cannot be read");
     for (int64_t i = 0; well && i < elements; i++)
-        if (memcmp(&ours[i], &theirs[i], sizeof *ours) != 0) {
+        if (ours[i] != theirs[i]) {
             snprintf(why, 256,
                      "member %u: element %lld of parameter %u is %.9g, on one device %.9g", number,
-                     (long long)i, parameter, (double)ours[i], (double)theirs[i]);
+                     (long long)i, parameter, tn_dtype_load(TENON_DTYPE_F32, &ours[i]),
+                     tn_dtype_load(TENON_DTYPE_F32, &theirs[i]));
             well = false;
         }
     free(ours);
