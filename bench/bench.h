@@ -67,7 +67,7 @@ typedef struct bench_way {
 } bench_way;
 
 /* The valid names of --peers. */
-#define BENCH_PEER_NAMES 20
+#define BENCH_PEER_NAMES 21
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

@@ -9,8 +9,8 @@
 extern const bench_kind bench_gemm_cases, bench_conv_cases, bench_conv_gradients,
     bench_conv_nhwc_cases, bench_conv_nhwc_gradients, bench_conv_int8_cases, bench_listed_calls,
     bench_activation_cases, bench_pass_cases, bench_image_call_cases, bench_pool_cases,
-    bench_packed_cases, bench_recurrent_cases, bench_collective_cases, bench_network_cases,
-    bench_historic_cases;
+    bench_packed_cases, bench_recurrent_cases, bench_collective_cases, bench_scaling_cases,
+    bench_network_cases, bench_historic_cases;
 
 /* The functions of suites that are data, by the kind in the file. */
 static const struct {
@@ -30,6 +30,7 @@ static const struct {
              {"packed", &bench_packed_cases},
              {"recurrence", &bench_recurrent_cases},
              {"collectives", &bench_collective_cases},
+             {"scaling", &bench_scaling_cases},
              {"networks", &bench_network_cases},
              {"historic", &bench_historic_cases}};
 
@@ -42,26 +43,12 @@ static const bench_suite *const others[] = {&bench_suite_start};
 const bench_suite **bench_suites;
 uint32_t bench_suite_count;
 
-const char *const bench_peer_names[BENCH_PEER_NAMES] = {"openblas",
-                                                        "onednn",
-                                                        "onednn-blocked",
-                                                        "clblast",
-                                                        "loop",
-                                                        "tenon-f32",
-                                                        "unpacked",
-                                                        "cublas",
-                                                        "cudnn",
-                                                        "rocblas",
-                                                        "onnxruntime",
-                                                        "pytorch",
-                                                        "nchw",
-                                                        "numpy",
-                                                        "boost-compute",
-                                                        "memcpy",
-                                                        "openblas-pypi",
-                                                        "onednn-pypi",
-                                                        "onednn-blocked-pypi",
-                                                        "clblast-tuned"};
+const char *const bench_peer_names[BENCH_PEER_NAMES] = {
+    "openblas",     "onednn",     "onednn-blocked", "clblast",     "loop",
+    "tenon-f32",    "unpacked",   "cublas",         "cudnn",       "rocblas",
+    "onnxruntime",  "pytorch",    "nchw",           "numpy",       "boost-compute",
+    "memcpy",       "one-member", "openblas-pypi",  "onednn-pypi", "onednn-blocked-pypi",
+    "clblast-tuned"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {

@@ -1,5 +1,5 @@
-/* Reads the cases of suites of packed weights, recurrent layers, collectives, and training steps of
- * historic workloads. */
+/* Reads the cases of suites of packed weights, recurrent layers, collectives, data-parallel
+ * training steps, and training steps of historic workloads. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -162,6 +162,56 @@ bool bench_read_collectives(bench_reader *reader, const json_t *suite, bench_sha
             bench_collective_shape collective = {.kind = (bench_collective_kind)kind,
                                                  .bytes = bytes.values[i]};
             if (!add_collectives(reader, name, &collective, &members, to))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Adds a training step with one number of rows, with each number of members. */
+static bool add_scaling(const bench_reader *reader, const char *name, bench_scaling_shape *scaling,
+                        const bench_integers *members, bench_shape_suite *to)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        bench_shape_case shape = {.name = ""};
+        scaling->members = members->values[i];
+        if (scaling->n % scaling->members != 0)
+            return bench_refuse(reader,
+                                "\"n\" must be multiples of %" PRId64 " members, not %" PRId64,
+                                scaling->members, scaling->n);
+        shape.scaling = *scaling;
+        snprintf(shape.name, sizeof shape.name, "%.40s n%" PRId64 " %" PRId64 " members", name,
+                 scaling->n, scaling->members);
+        if (!bench_add_case(reader, &shape, to))
+            return false;
+    }
+    return true;
+}
+
+bool bench_read_scaling(bench_reader *reader, const json_t *suite, bench_shape_suite *to)
+{
+    static const char *const known[] = {"name", "source", "widths", "n", "members", NULL};
+    const json_t *each;
+    size_t number;
+    json_array_foreach(json_object_get(suite, "cases"), number, each)
+    {
+        const char *name = NULL;
+        bench_integers widths = {.count = 0}, n = {.count = 0}, members = {.count = 0};
+        const json_t *n_owner = json_object_get(each, "n") != NULL ? each : suite,
+                     *members_owner = json_object_get(each, "members") != NULL ? each : suite;
+        bench_set_case(reader, to->name, number);
+        if (!bench_only_known(reader, each, known) || !bench_read_source(reader, each) ||
+            !bench_read_text(reader, each, "name", true, &name) ||
+            !bench_read_integers(reader, each, "widths", 1, MOST_WIDTH, &widths) ||
+            !bench_read_integers(reader, n_owner, "n", 1, BENCH_MOST_IMAGES, &n) ||
+            !bench_read_integers(reader, members_owner, "members", 2, BENCH_MOST_MEMBERS, &members))
+            return false;
+        if (widths.count < 2)
+            return bench_refuse(reader, "\"widths\" must have at least two integers");
+        for (size_t i = 0; i < n.count; i++) {
+            bench_scaling_shape scaling = {.width_count = widths.count, .n = n.values[i]};
+            memcpy(scaling.widths, widths.values, sizeof scaling.widths);
+            if (!add_scaling(reader, name, &scaling, &members, to))
                 return false;
         }
     }

@@ -75,6 +75,7 @@ bool bench_read_pools(bench_reader *reader, const json_t *suite, bench_shape_sui
 bool bench_read_packed(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_recurrent(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_collectives(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+bool bench_read_scaling(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_networks(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 bool bench_read_historic(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
 

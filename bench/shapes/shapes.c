@@ -35,6 +35,7 @@ static const struct {
     {"packed", bench_read_packed, {"m"}},
     {"recurrence", bench_read_recurrent, {"n", "steps"}},
     {"collectives", bench_read_collectives, {"bytes", "members"}},
+    {"scaling", bench_read_scaling, {"n", "members"}},
     {"networks", bench_read_networks, {NULL}},
     {"historic", bench_read_historic, {NULL}},
 };

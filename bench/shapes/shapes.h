@@ -99,6 +99,14 @@ typedef struct bench_collective_shape {
     bool are_parts;
 } bench_collective_shape;
 
+/* A data-parallel training step of dense layers with n rows, on parts of a device. */
+#define BENCH_MOST_WIDTHS 16
+typedef struct bench_scaling_shape {
+    int64_t widths[BENCH_MOST_WIDTHS]; /* of the input, then of the output of each layer */
+    size_t width_count;
+    int64_t n, members; /* rows of the batch: a multiple of the members */
+} bench_scaling_shape;
+
 /* Inference, or a training step, of a network with n images. */
 typedef struct bench_network_shape {
     const char *network;                /* the name */
@@ -125,6 +133,7 @@ typedef struct bench_shape_case {
         bench_pool_shape pool;
         bench_recurrent_shape recurrent;
         bench_collective_shape collective;
+        bench_scaling_shape scaling;
         bench_network_shape network;
         bench_historic_shape historic;
     };

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from bench_program import BENCH, QUICK, Bench, bench, features, read_results
 
@@ -26,7 +27,7 @@ class Usage(unittest.TestCase):
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "gemm-deepbench", "conv", "conv-cpu", "conv-cpu-backward",
                       "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
-                      "bandwidth-cpu", "bandwidth-cpu-nhwc", "collectives",
+                      "bandwidth-cpu", "bandwidth-cpu-nhwc", "collectives", "scaling",
                       "packed-cpu", "pool-cpu", "recurrence", "conv-int8", "elementwise", "reduce", "indexing",
                       "sorting", "images", "mixed", "random", "networks", "historic",
                       "start", "gemm-gpu", "conv-gpu",
@@ -198,6 +199,27 @@ class Suites(Bench):
         self.assertEqual({r["case"] for r in found["results"]},
                          {f"broadcast 4 KiB {members}" for members in ("2 contexts", "2 parts", "4 contexts")})
         self.assertIn("broadcast 4 KiB 4 parts is skipped: the CPU has too few compute units", done.stderr)
+
+    def test_steps_of_several_members_have_the_bits_of_one(self):
+        suite = {"name": "steps", "kind": "scaling", "members": [2, 3], "cases": [{"name": "small", "widths": [33, 65, 7], "n": 42}]}
+        with tempfile.TemporaryDirectory() as folder:
+            shapes = os.path.join(folder, "shapes.json")
+            Path(shapes).write_text(json.dumps({"format": "tenon-bench shapes 1", "suites": [suite]}), encoding="utf-8")
+            found, done = self.run_json("run", "--time", "0.01", "--repeats", "0", "--shapes", shapes, "--device", "cpu")
+        measured = {r["case"]: r for r in found["results"]}
+        units = found["devices"][0]["compute_units"]
+        for members in (2, 3):
+            name = f"small n42 {members} members"
+            self.assertEqual(name in measured, units >= members, done.stderr)
+            if units < members:
+                self.assertIn(f"{name} is skipped: the device has fewer compute units than members", done.stderr)
+                continue
+            result = measured[name]
+            self.assertTrue(result["verified"], result)
+            self.assertGreater(result["peers"]["one-member"]["median_ns"], 0)
+            self.assertAlmostEqual(result["gflops"] * result["median_ns"] / (42 * (4 * 33 * 65 + 6 * 65 * 7)), 1, 6)
+        if not measured:
+            self.skipTest("the CPU has one compute unit")
 
 
 class Summary(Bench):

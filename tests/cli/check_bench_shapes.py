@@ -47,6 +47,8 @@ KINDS = {
             {"name": "c", "cell": "tanh", "hidden": 5, "n": [1, 2], "steps": [1]}]},
         {"name": "groups", "kind": "collectives", "seconds": 0.01, "bytes": [96], "members": [3], "cases": [
             {"name": "sums", "collective": "all-reduce"}, {"name": "all", "collective": "all-to-all", "bytes": [72]}]},
+        {"name": "steps", "kind": "scaling", "seconds": 0.01, "n": [12], "members": [2, 3], "cases": [
+            {"name": "odd", "widths": [5, 7, 3]}, {"name": "one", "widths": [17, 9], "n": [66], "members": [2]}]},
         {"name": "nets", "kind": "networks", "seconds": 0.01, "cases": [
             {"name": "small", "n": [2], "input": {"channels": 2, "height": 9, "width": 8}, "layers": [
                 {"layer": "conv", "channels": 4, "filter": 3, "stride": [2, 1]},
@@ -96,7 +98,9 @@ class Files(Bench):
 
     def test_suites_of_each_kind_are_measured(self):
         results = self.measure(json.dumps(KINDS), "--device", "cpu")
-        parts = [("groups", "sums 96 B 3 parts"), ("groups", "all 72 B 3 parts")]  # need three compute units
+        # Need two or three compute units.
+        parts = [("groups", "sums 96 B 3 parts"), ("groups", "all 72 B 3 parts"), ("steps", "odd n12 2 members"),
+                 ("steps", "odd n12 3 members"), ("steps", "one n66 2 members")]
         self.assertEqual([r for r in [(r["suite"], r["case"]) for r in results] if r not in parts], [
             ("functions", "mine 3072"), ("functions", "larger 2048"), ("functions", "larger 1573888"),
             ("passes", "both 17 Ki"), ("passes", "turned 17 Ki"), ("passes", "rows 1 Ki"), ("pictures", "softmax 3@5 n2"),
@@ -255,6 +259,13 @@ class Files(Bench):
                 ("groups", 0, {"members": [1]}, '"members" must be an array of integers from 2 to 16'),
                 ("groups", 0, {"root": 0}, 'unknown member "root"'),
                 ("groups", None, {"members": None}, 'groups cases[0]: the member "members" is missing'),
+                ("steps", 0, {"widths": [5]}, '"widths" must have at least two integers'),
+                ("steps", 0, {"widths": [5, 0]}, '"widths" must be an array of integers from 1'),
+                ("steps", 0, {"widths": None}, 'the member "widths" is missing'),
+                ("steps", 0, {"n": [13]}, '"n" must be multiples of 2 members, not 13'),
+                ("steps", 0, {"members": [1]}, '"members" must be an array of integers from 2 to 16'),
+                ("steps", 0, {"depth": 2}, 'unknown member "depth"'),
+                ("steps", None, {"n": None}, 'steps cases[0]: the member "n" is missing'),
                 ("nets", 0, {"input": None}, 'the member "input" is missing'),
                 ("nets", 0, {"input": {"channels": 0, "height": 1, "width": 1}}, '"channels" must be an integer from 1'),
                 ("nets", 0, {"layers": []}, '"layers" must be an array of 1 to 80 layers'),

@@ -10,7 +10,8 @@ WIDTH = 4.4  # inches of a figure: its text is readable on a phone, and two fit 
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN, blocked", "clblast": "CLBlast", "loop": "C loop",
          "tenon-f32": "Tenon, f32", "unpacked": "Tenon, unpacked", "cublas": "cuBLAS", "cudnn": "cuDNN", "rocblas": "rocBLAS",
          "onnxruntime": "ONNX Runtime", "pytorch": "PyTorch", "nchw": "Tenon, N C H W", "numpy": "NumPy",
-         "boost-compute": "Boost.Compute", "memcpy": "memcpy", "openblas-pypi": "OpenBLAS, PyPI", "onednn-pypi": "oneDNN, PyPI",
+         "boost-compute": "Boost.Compute", "memcpy": "memcpy", "one-member": "one member",
+         "openblas-pypi": "OpenBLAS, PyPI", "onednn-pypi": "oneDNN, PyPI",
          "onednn-blocked-pypi": "oneDNN, blocked, PyPI", "clblast-tuned": "CLBlast, tuned"}
 EXACT = 1e-6  # where errors of 0 are drawn on a logarithmic axis
 
