@@ -196,6 +196,8 @@ TEST(device_with_its_own_memory)
         choice->is_pinned = is_pinned != 0;
         for (int i = 0; i < 2; i++)
             check("none", CL_SUCCESS, 0);
+        /* Only pinned memory is mapped. */
+        assert_int_equal(check("clEnqueueMapBuffer", CL_OUT_OF_RESOURCES, 1), is_pinned);
         assert_int_equal(choice->is_pinned, is_pinned); /* not measured again */
     }
     tenon_context_release(used_context);
