@@ -64,13 +64,13 @@ static inline int64_t alone_differences(alone *a, tenon_stream *stream, uint32_t
     for (uint32_t i = 0; i < count; i++) {
         const int64_t elements = tenon_tensor_elements(&parameters[i]);
         const size_t bytes = (size_t)elements * sizeof(float);
-        float *ours = malloc(bytes), *expected = malloc(bytes);
+        uint32_t *ours = malloc(bytes), *expected = malloc(bytes); /* bits of floats */
         if (ours == NULL || expected == NULL)
             abort();
         TRY(tenon_tensor_download(stream, &parameters[i], ours, bytes, NULL));
         TRY(tenon_tensor_download(a->stream, &a->values[first + i], expected, bytes, NULL));
         for (int64_t e = 0; e < elements; e++)
-            different += memcmp(&ours[e], &expected[e], sizeof *ours) != 0;
+            different += ours[e] != expected[e];
         free(ours);
         free(expected);
     }

@@ -35,7 +35,7 @@ FOLDER = TREE / "build" / "cluster"
 SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
              ("table", "table_faults", "collectives", "faults", "resume", "speed")), TREE / "examples" / "all_reduce.c"]
 # Examples of parallel training, which compare their parameters with those of one device.
-TRAINING = ["data_parallel", "sharded_parameters", "tensor_parallel", "pipeline_parallel"]
+TRAINING = ["data_parallel", "sharded_optimizer", "sharded_parameters", "tensor_parallel", "pipeline_parallel"]
 SIMPLE = "mpi_training"  # an example that saves and resumes
 TRAINING_PYTHON = ["data_parallel", "sharded_optimizer", "pipeline_parallel", "expert_parallel"]
 SOURCES += [TREE / "examples" / f"{name}.c" for name in (*TRAINING, SIMPLE)]

@@ -18,7 +18,7 @@ PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 249  # except for the demo, which is a complete application
 ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn", "resume",
-                "data_parallel", "sharded_parameters", "tensor_parallel", "pipeline_parallel"}
+                "data_parallel", "sharded_optimizer", "sharded_parameters", "tensor_parallel", "pipeline_parallel"}
 SAME = r" \d: 0 parameters differ from one device; error .*\n"
 SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"]}  # arguments for less work
 OUTPUT = {
@@ -33,6 +33,7 @@ OUTPUT = {
     "dbn": r"\A(layer \d  step \d+  error 0\.\d+  \d+\.\d+ s\n){6}\Z",
     # These fail themselves if bits differ, an error does not fall, or a member needs too much memory.
     "data_parallel": rf"\A(member{SAME}){{2}}\Z",
+    "sharded_optimizer": rf"\Amoments: one device \d+, a member \d+\n(member{SAME}){{4}}\Z",
     "sharded_parameters": rf"\Aone device: .* MiB; a member: .* MiB, of at most .*\n(member{SAME}){{4}}\Z",
     "tensor_parallel": r"\A2 members: 0 gradients of whole numbers differ from one device\nerror .*\n\Z",
     "pipeline_parallel": rf"\A(stage{SAME}){{3}}\Z",

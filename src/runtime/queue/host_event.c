@@ -1,5 +1,6 @@
 #include "runtime/queue/host_event.h"
 
+#include "base/platform.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/opencl.h"
 
@@ -17,9 +18,17 @@ tenon_status tn_host_event_enqueue(const char *caller, tenon_stream *stream, cl_
     return status;
 }
 
+/* Attempts to complete an event, a millisecond apart. */
+#define ATTEMPTS 1000
+
 void tn_host_event_complete(cl_event event)
 {
-    clSetUserEventStatus(event, CL_COMPLETE);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        const cl_int error = clSetUserEventStatus(event, CL_COMPLETE);
+        if (error != CL_OUT_OF_RESOURCES && error != CL_OUT_OF_HOST_MEMORY)
+            return;
+        tn_sleep(1000000);
+    }
 }
 
 static tenon_status fail_earlier(const char *caller, const char *function, cl_int error)

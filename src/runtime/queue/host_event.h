@@ -11,7 +11,9 @@ tenon_status tn_host_event_enqueue(const char *caller, tenon_stream *stream, cl_
                                    cl_event *after);
 
 /* Completes an event. It completes normally even if the work that it stands for has failed: drivers
- * may end the process if a command waits for an event with an error (docs/drivers.md). */
+ * may end the process if a command waits for an event with an error (docs/drivers.md). If the
+ * driver is out of resources or memory, waits and tries again: otherwise the queue would stand
+ * still. */
 void tn_host_event_complete(cl_event event);
 
 /* Waits for an event of a stream. Returns TENON_ERROR_ASYNCHRONOUS if its command has failed. */
