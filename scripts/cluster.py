@@ -36,8 +36,9 @@ SOURCES = [*(TREE / "tests" / "cluster" / f"{name}.c" for name in
              ("table", "table_faults", "collectives", "faults", "resume", "speed")), TREE / "examples" / "all_reduce.c"]
 # Examples of parallel training, which compare their parameters with those of one device.
 TRAINING = ["data_parallel", "sharded_optimizer", "sharded_parameters", "tensor_parallel", "pipeline_parallel"]
+SIMPLE = "mpi_training"  # an example that saves and resumes
 TRAINING_PYTHON = ["data_parallel", "sharded_optimizer", "pipeline_parallel", "expert_parallel"]
-SOURCES += [TREE / "examples" / f"{name}.c" for name in TRAINING]
+SOURCES += [TREE / "examples" / f"{name}.c" for name in (*TRAINING, SIMPLE)]
 DEADLINE = 1.0  # of the groups in which a process is stopped
 TOLD = 0.5  # a killed process is reported within this time, a stopped one within the deadline and this time
 ENDED = 5.0  # the launcher ends the job within this time
@@ -124,6 +125,7 @@ def build(mpi, results, library):
                                                       str(TREE / "include" / "tenon" / "mpi.h")], library)
     if mpi.python:
         mpi.programs["python"] = [mpi.python, str(TREE / "examples" / "all_reduce.py")]
+        mpi.programs[f"{SIMPLE}.py"] = [mpi.python, str(TREE / "examples" / f"{SIMPLE}.py")]
         for name in TRAINING_PYTHON:
             mpi.programs[f"{name}.py"] = [mpi.python, str(TREE / "examples" / f"{name}.py"), "--mpi"]
     return good
@@ -451,6 +453,24 @@ def check_training(mpi, results, short):
                 plain(mpi, results, count, name)
 
 
+def check_simple_training(mpi, results):
+    """The simple example finds the weights, and has the same bits if it is ended and resumed."""
+    whole, parts = (FOLDER / f"{SIMPLE}-{mpi.name}-{name}" for name in ("whole", "parts"))
+    for program in (SIMPLE, f"{SIMPLE}.py"):
+        if program not in mpi.programs:
+            continue
+        for path in (whole, parts):
+            path.unlink(missing_ok=True)
+        jobs = [plain(mpi, results, 2, program, words) for words in ([whole], [parts, 200], [parts])]
+        found = re.search(r"-3\.00 -2\.00 -1\.00 -?0\.00 1\.00 2\.00 3\.00 4\.00", jobs[2].text())
+        problem = None if found else "the weights were not found"
+        if problem is None and whole.read_bytes() != parts.read_bytes():
+            problem = "the checkpoint differs after resuming"
+        results.add(f"{mpi.version}: {program}, resumed", problem, jobs[2])
+        for path in (whole, parts):
+            path.unlink(missing_ok=True)
+
+
 def check_round(mpi, results, random_numbers):
     """Kills or stops a random process of a few jobs."""
     count = random_numbers.choice([2, 3, 4])
@@ -539,6 +559,7 @@ def check(mpi, results, args, random_numbers, rounds):
         check_collectives(mpi, results, args.short, random_numbers)
         check_examples(mpi, results, random_numbers)
         check_training(mpi, results, args.short)
+        check_simple_training(mpi, results)
     check_faults(mpi, results, rounds, random_numbers, args.start + 60 * args.minutes)
     print(f"{mpi.version}: {time.monotonic() - began:.0f} s; {results.passed} passed, {results.failed} failed so far",
           flush=True)

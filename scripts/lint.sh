@@ -47,7 +47,8 @@ sys.exit(bool(found))'
 
 analysis() {
     # Those of ./run cluster are compiled with an MPI, by its script.
-    local absent=(':!tests/embed/*' ':!*_windows.c' ':!tests/cluster/*' ':!examples/all_reduce.c')
+    local absent=(':!tests/embed/*' ':!*_windows.c' ':!tests/cluster/*'
+                  ':!examples/all_reduce.c' ':!examples/mpi_training.c')
     # This example is compiled only if CLBlast is installed.
     grep -q clblast_before build-clang/compile_commands.json || absent+=(':!examples/clblast_before.c')
     files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' "${absent[@]}" |

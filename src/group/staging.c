@@ -1,15 +1,21 @@
 #include "group/staging.h"
 
 #include "base/status.h"
+#include "group/staging_choice.h"
 
 #include <stdlib.h>
 
-/* Returns true if the memory serves: of the right kind, and less than half of it unused. */
-static bool serves(const tn_staging *staging, const tn_group_member *member, uint64_t bytes)
+/* The context in which the member's messages are pinned, or NULL. */
+static tenon_context *pinned_in(const tn_group_member *member)
 {
-    const bool is_kind =
-        member->is_unified ? staging->block != NULL : staging->context == member->context;
-    return is_kind && staging->bytes >= bytes && staging->bytes / 2 <= bytes;
+    const bool is_pinned = !member->is_unified && tn_staging_is_pinned(member->context);
+    return is_pinned ? member->context : NULL;
+}
+
+/* Returns true if the memory serves: of the right kind, and less than half of it unused. */
+static bool serves(const tn_staging *staging, const tenon_context *context, uint64_t bytes)
+{
+    return staging->context == context && staging->bytes >= bytes && staging->bytes / 2 <= bytes;
 }
 
 static void destroy(tn_staging *staging)
@@ -19,11 +25,11 @@ static void destroy(tn_staging *staging)
     free(staging);
 }
 
-static tenon_status allocate(tn_staging *staging, const tn_group_member *member)
+static tenon_status allocate(tn_staging *staging, tenon_context *context)
 {
-    if (!member->is_unified) {
-        TN_TRY(tenon_pinned_create(member->context, staging->bytes, &staging->pinned));
-        staging->context = member->context;
+    if (context != NULL) {
+        TN_TRY(tenon_pinned_create(context, staging->bytes, &staging->pinned));
+        staging->context = context;
         staging->pointer = tenon_pinned_pointer(staging->pinned);
         return TENON_OK;
     }
@@ -39,8 +45,9 @@ static tenon_status allocate(tn_staging *staging, const tn_group_member *member)
 tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
                              tn_staging **out)
 {
+    tenon_context *context = pinned_in(member);
     for (tn_staging **at = &pool->first; *at != NULL; at = &(*at)->next)
-        if (serves(*at, member, bytes)) {
+        if (serves(*at, context, bytes)) {
             *out = *at;
             *at = (*at)->next;
             return TENON_OK;
@@ -49,7 +56,7 @@ tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *membe
     if (staging == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message");
     staging->bytes = bytes;
-    const tenon_status status = allocate(staging, member);
+    const tenon_status status = allocate(staging, context);
     if (status == TENON_OK)
         *out = staging;
     else

@@ -8,15 +8,15 @@
  * elements of 8 bytes. */
 #define TN_STAGING_ALIGNMENT 128
 
-/* Host memory for a message. Pinned if the device that copies to or from it has memory of its own.
- */
+/* Host memory for a message. Pinned if the device that copies to or from it has memory of its own
+ * and copies pinned memory faster (staging_choice.h). */
 typedef struct tn_staging {
     struct tn_staging *next; /* in the pool */
     void *pointer;           /* a multiple of TN_STAGING_ALIGNMENT, unless pinned */
     uint64_t bytes;
     void *block;            /* allocated; NULL: pinned */
     tenon_pinned *pinned;   /* in the context */
-    tenon_context *context; /* of `pinned` */
+    tenon_context *context; /* of `pinned`; NULL: not pinned */
 } tn_staging;
 
 /* Unused staging memory is kept for the next messages, since new pages cost more than copies. */

@@ -9,6 +9,7 @@
 #include "quick.h"
 
 #include "base/platform.h"
+#include "group/staging_choice.h"
 
 #include <string.h>
 
@@ -159,26 +160,104 @@ TEST(allocations)
     check_all(FAULTS_MEMORY, CL_SUCCESS, 3401);
 }
 
-/* Messages in pinned memory, whose contents are copied to and from the device. */
-TEST(device_with_its_own_memory)
+/* A context of a device with memory of its own. */
+static tenon_context *context_of_a_card(void)
 {
     const cl_bool is_unified = CL_FALSE;
     const cl_device_type type = CL_DEVICE_TYPE_GPU; /* a CPU's memory is always the host's */
     const faults_answer answers[] = {
         {CL_DEVICE_HOST_UNIFIED_MEMORY, &is_unified, sizeof is_unified},
         {CL_DEVICE_TYPE, &type, sizeof type}};
+    tenon_context *context;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     assert_ok(tenon_context_device(test_context, &info));
-    const tenon_context_params params = tenon_context_params(.device = info.selector);
+    const tenon_context_params params =
+        tenon_context_params(.device = info.selector, .measurements = TENON_MEASUREMENTS_MADE);
     faults_give_device(answers, sizeof answers / sizeof *answers);
-    const tenon_status status = tenon_context_create(&params, &used_context);
+    const tenon_status status = tenon_context_create(&params, &context);
     faults_give_device(NULL, 0);
     assert_ok(status);
-    assert_ok(tenon_context_device(used_context, &info));
+    assert_ok(tenon_context_device(context, &info));
     assert_int_equal(info.unified_memory, 0);
-    for (int i = 0; i < 2; i++)
-        check("none", CL_SUCCESS, 0);
+    return context;
+}
+
+/* Messages whose contents are copied to and from the device: in the kind of memory that is
+ * measured as faster, and in both kinds. */
+TEST(device_with_its_own_memory)
+{
+    used_context = context_of_a_card();
+    tn_staging_choice *choice = tn_staging_choice_of(used_context);
+    assert_non_null(choice);
+    assert_false(choice->is_made);
+    check("none", CL_SUCCESS, 0);
+    assert_true(choice->is_made);
+    for (int is_pinned = 0; is_pinned < 2; is_pinned++) {
+        choice->is_pinned = is_pinned != 0;
+        for (int i = 0; i < 2; i++)
+            check("none", CL_SUCCESS, 0);
+        /* Only pinned memory is mapped. */
+        assert_int_equal(check("clEnqueueMapBuffer", CL_OUT_OF_RESOURCES, 1), is_pinned);
+        assert_int_equal(choice->is_pinned, is_pinned); /* not measured again */
+    }
     tenon_context_release(used_context);
+}
+
+/* A device that shares the host's memory needs no choice. */
+TEST(device_with_the_hosts_memory)
+{
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
+    assert_ok(tenon_context_device(test_context, &info));
+    if (!info.unified_memory) {
+        print_message("the device has memory of its own\n");
+        skip();
+    }
+    used_context = test_context;
+    check("none", CL_SUCCESS, 0);
+    assert_false(tn_staging_choice_of(test_context)->is_made);
+}
+
+/* A measurement that fails has no effect: memory is pinned, and the message is kept. */
+TEST(measurement_of_memory)
+{
+    static const struct {
+        const char *functions;
+        cl_int error;
+    } kinds[] = {{FAULTS_MEMORY, CL_SUCCESS}, {FAULTS_OPENCL, CL_OUT_OF_RESOURCES}};
+    tenon_context *context = context_of_a_card();
+    tn_staging_choice *choice = tn_staging_choice_of(context);
+    tn_staging_is_pinned(context); /* fills the caches */
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        unsigned nth = 0, failed = 1;
+        while (failed > 0) {
+            choice->is_made = false;
+            assert_int_not_equal(tenon_context_create(NULL, NULL), TENON_OK);
+            char message[256], where[64];
+            snprintf(message, sizeof message, "%s", tenon_last_error());
+            snprintf(where, sizeof where, "fault %u of %s", ++nth, kinds[k].functions);
+            const faults_alive before = faults_count();
+            faults_fail_next(kinds[k].functions, kinds[k].error, nth);
+            const bool is_pinned = tn_staging_is_pinned(context);
+            failed = faults_end();
+            faults_assert_alive(&before, where);
+            assert_string_equal(tenon_last_error(), message);
+            assert_true(choice->is_made ? choice->is_pinned == is_pinned : is_pinned);
+        }
+        assert_true(nth > 2);
+    }
+    tenon_context_release(context);
+}
+
+/* Nothing is measured where the application forbids it. */
+TEST(forbidden_measurement)
+{
+    const tenon_context_params params =
+        tenon_context_params(.measurements = TENON_MEASUREMENTS_NONE);
+    tenon_context *context;
+    assert_ok(tenon_context_create(&params, &context));
+    assert_true(tn_staging_is_pinned(context));
+    assert_false(tn_staging_choice_of(context)->is_made);
+    tenon_context_release(context);
 }
 
 TEST(opencl_calls)

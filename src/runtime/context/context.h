@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 /* Owners of context slots. */
-typedef enum tn_slot_id { TN_SLOT_DISPATCH, TN_SLOT_COUNT } tn_slot_id;
+typedef enum tn_slot_id { TN_SLOT_DISPATCH, TN_SLOT_STAGING, TN_SLOT_COUNT } tn_slot_id;
 
 typedef struct tn_slot {
     void *data;
