@@ -31,29 +31,39 @@ static tenon_status check(const char *caller, int64_t batch, uint32_t members, c
     return TENON_OK;
 }
 
+/* Scales the speeds by a power of two, so that the largest is between 1/2 and 1. */
+static void scale(uint32_t members, const double *speeds, double *rates)
+{
+    double most = 0;
+    int exponent;
+    for (uint32_t m = 0; m < members; m++)
+        most = fmax(most, speeds[m]);
+    (void)frexp(most, &exponent);
+    for (uint32_t m = 0; m < members; m++)
+        rates[m] = ldexp(speeds[m], -exponent);
+}
+
 /* Returns whether member a should get a further sample rather than b: it is done with it earlier,
  * or at the same time and is the faster one. Each side is rounded once, so that every host with
  * IEEE arithmetic decides alike. */
-static bool is_better(const double *speeds, const int64_t *counts, uint32_t a, uint32_t b)
+static bool is_better(const double *rates, const int64_t *counts, uint32_t a, uint32_t b)
 {
-    const double of_a = (double)(counts[a] + 1) * speeds[b],
-                 of_b = (double)(counts[b] + 1) * speeds[a];
-    return of_a < of_b || (of_a == of_b && speeds[a] > speeds[b]);
+    const double of_a = (double)(counts[a] + 1) * rates[b],
+                 of_b = (double)(counts[b] + 1) * rates[a];
+    return of_a < of_b || (of_a == of_b && rates[a] > rates[b]);
 }
 
-/* Gives most samples in proportion to the speeds, scaled to the largest one; fewer than the batch,
- * by at most one for each member and one for rounding. Returns the rest. */
-static int64_t give_proportional(int64_t batch, uint32_t members, const double *speeds,
+/* Gives most samples in proportion to the rates: fewer than the batch, by at most two for each
+ * member and one for rounding. Returns the rest. */
+static int64_t give_proportional(int64_t batch, uint32_t members, const double *rates,
                                  int64_t *counts)
 {
-    double most = 0, total = 0;
+    double total = 0;
     int64_t rest = batch;
     for (uint32_t m = 0; m < members; m++)
-        most = fmax(most, speeds[m]);
-    for (uint32_t m = 0; m < members; m++)
-        total += speeds[m] / most;
+        total += rates[m];
     for (uint32_t m = 0; m < members; m++) {
-        const double share = floor((double)batch * (speeds[m] / most / total)) - 1;
+        const double share = floor((double)batch * (rates[m] / total)) - 1;
         counts[m] = share > 0 ? (int64_t)share : 0;
         rest -= counts[m];
     }
@@ -63,11 +73,13 @@ static int64_t give_proportional(int64_t batch, uint32_t members, const double *
 TENON_API tenon_status tenon_divide_batch(int64_t batch, uint32_t members, const double *speeds,
                                           int64_t *counts)
 {
+    double rates[TENON_GROUP_MAX_MEMBERS];
     TN_TRY(check("tenon_divide_batch", batch, members, speeds, counts));
-    for (int64_t rest = give_proportional(batch, members, speeds, counts); rest > 0; rest--) {
+    scale(members, speeds, rates);
+    for (int64_t rest = give_proportional(batch, members, rates, counts); rest > 0; rest--) {
         uint32_t best = 0;
         for (uint32_t m = 1; m < members; m++)
-            if (speeds[best] == 0 || (speeds[m] > 0 && is_better(speeds, counts, m, best)))
+            if (rates[best] == 0 || (rates[m] > 0 && is_better(rates, counts, m, best)))
                 best = m;
         counts[best]++;
     }
