@@ -141,7 +141,7 @@ static void fill_table(unsigned which, bench_options *o, raw_values *raw,
         {OF_CASES | BENCH_OF_PREDICT, {"dtype", OPTION_TEXT, &o->dtypes, "T[,T]", help->dtypes}},
         {BENCH_OF_RUN,
          {"device", OPTION_TEXT, &o->device, "D[,D]",
-          "selectors as printed by \"tenon devices\", all for all devices, or parts of a device, as "
+          "selectors as printed by \"tenon devices\", all for all devices, or parts of one, as "
           "in cpu/2:1; default: the default device"}},
         {BENCH_OF_REGRET | BENCH_OF_CEILINGS | BENCH_OF_BUILD,
          {"device", OPTION_TEXT, &o->device, "D",

@@ -97,5 +97,5 @@ const command check_command = {
         "                     tenon_norm_inference\n"
         "  OPERAND=VIEW       TYPE:SHAPE[/STRIDES][+OFFSET], all in elements: a=f32:3x5/8,1+2;\n"
         "                     c=@d is the view of d; optional operands may be omitted\n"
-        "  FIELD=VALUE        a field of the parameter struct that is not the default: stride=2,2\n",
+        "  FIELD=VALUE        a member of the params that is not the default: stride=2,2\n",
 };

@@ -34,8 +34,8 @@ packed_conv_cpu(__global const data_t *x, __global const data_t *w, __global con
     source.channel = group * a->group_channels;
     source.args = &args;
     source.first = (long)get_global_id(2) * args.shape.pixels;
-    const gemm_epilogue e =
-        pixel_epilogue(c, bias, y, PIXEL_POST a, args.shape.y_pixel, args.shape.c_pixel, source.first);
+    const gemm_epilogue e = pixel_epilogue(c, bias, y, PIXEL_POST a, args.shape.y_pixel,
+                                           args.shape.c_pixel, source.first);
     block.m0 = (long)get_global_id(1) * args.shape.tile_rows;
     block.m1 = min(args.shape.pixels, block.m0 + args.shape.tile_rows);
     block.n0 = max(group * filters, first);
