@@ -112,14 +112,22 @@ static const tenon_tensor *operand_named(const tn_case *c, const char *name)
     return NULL;
 }
 
+static bool is_product(const tn_operation *operation)
+{
+    return operation == &tn_operation_gemm || operation == &tn_operation_gemm_int8 ||
+           operation == &tn_operation_gemm_post || operation == &tn_operation_gemm_ragged ||
+           operation == &tn_operation_gemm_packed_post;
+}
+
 double bench_line_operations(const bench_line *line)
 {
     const tn_case *c = &line->text;
     const tn_operation *operation = c->operation;
     const tenon_tensor *a = operand_named(c, "a"), *w = operand_named(c, "w");
-    if ((operation == &tn_operation_gemm || operation == &tn_operation_gemm_int8) && a->rank >= 2)
+    if (is_product(operation) && a->rank >= 2)
         return 2 * result_elements(c) * (double)a->shape[a->rank - 1];
-    if (operation == &tn_operation_conv || operation == &tn_operation_conv_int8)
+    if (operation == &tn_operation_conv || operation == &tn_operation_conv_int8 ||
+        operation == &tn_operation_conv_post)
         return 2 * result_elements(c) * (double)tenon_tensor_elements(w) / (double)w->shape[0];
     return 0;
 }
