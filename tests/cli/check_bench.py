@@ -31,7 +31,8 @@ class Usage(unittest.TestCase):
                       "packed-cpu", "pool-cpu", "recurrence", "conv-int8", "elementwise", "reduce", "indexing",
                       "sorting", "images", "mixed", "random", "networks", "historic",
                       "start", "gemm-gpu", "conv-gpu",
-                      "bandwidth-gpu"):
+                      "bandwidth-gpu", "conv-deepbench", "recurrence-deepbench", "recurrence-backward",
+                      "collectives-deepbench", "gemm-transformer", "transformer", "training"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_the_argument(self):
