@@ -104,8 +104,9 @@ static bool is_allowed(group_collective call, const overlap *o)
 /* The element of an output if all elements of the inputs are the member's rank + 1. */
 static float expected_element(group_collective call, int64_t i)
 {
+    const int64_t from = i / PART;
     if (call == group_all_gather || call == group_all_to_all)
-        return (float)(i / PART + 1);
+        return (float)(from + 1);
     return call == group_broadcast ? ROOT + 1 : 3;
 }
 
