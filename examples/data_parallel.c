@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     members all = members_open(&argc, &argv, 2, true);
     tenon_tensor views[MOST_PARAMETERS];
     tenon_buckets *buckets;
-    member own[MOST_MEMBERS];
+    member own[MOST_MEMBERS] = {{.values = {{.rank = 0}}}};
     int failed = 0;
     network_views(widths, LAYERS, views);
     for (uint32_t m = 0; m < all.local; m++)

@@ -27,7 +27,7 @@ typedef struct stage {
 static stage stage_open(tenon_stream *stream, uint32_t number, uint32_t stages)
 {
     stage s = {.number = number, .stages = stages, .stream = stream};
-    tenon_tensor views[MOST_PARAMETERS];
+    tenon_tensor views[MOST_PARAMETERS] = {{.rank = 0}};
     s.first = (int)(LAYERS * number / stages);
     s.layers = (int)(LAYERS * (number + 1) / stages) - s.first;
     s.count = stages - number < MICRO_BATCHES ? stages - number : MICRO_BATCHES;

@@ -49,6 +49,7 @@ typedef struct bench_network {
     bench_image images[BENCH_MAX_LAYERS + 1];
     bench_layer layers[BENCH_MAX_LAYERS];
     uint32_t layer_count;
+    struct bench_network *before; /* the network that was read before it */
 } bench_network;
 
 /* Returns the shape of a layer's filters: K C R S. */

@@ -246,6 +246,9 @@ static const bench_network *layers_of(const bench_shape_suite *suite, const char
     return NULL;
 }
 
+/* The network that was read last. All are used until the program ends. */
+static bench_network *last_network;
+
 /* Reads the layers of a case, or finds those of the earlier case that it names. */
 static bool find_layers(bench_reader *reader, const json_t *from, size_t number,
                         const bench_shape_suite *to, const bench_network **layers)
@@ -261,11 +264,10 @@ static bool find_layers(bench_reader *reader, const json_t *from, size_t number,
     bench_network *made = calloc(1, sizeof *made);
     if (made == NULL)
         return bench_refuse(reader, "out of memory");
-    *layers = made; /* used until the program ends */
-    if (read_network(reader, to->name, number, from, made))
-        return true;
-    free(made);
-    return false;
+    made->before = last_network;
+    last_network = made;
+    *layers = made;
+    return read_network(reader, to->name, number, from, made);
 }
 
 static bool read_case(bench_reader *reader, const json_t *from, size_t number,
