@@ -115,10 +115,12 @@ def signatures():
 
 
 def definitions():
-    """Returns the names of the package's handwritten functions, and the classes with their methods, also those of
-    their base classes.
+    """Returns the names of the package's handwritten functions, and the classes of the module tenon with their methods,
+    also those of their base classes.
     """
     functions, classes, bases = set(), {}, {}
+    imports = ast.parse((HERE / "tenon" / "__init__.py").read_text(encoding="utf-8")).body
+    exported = {alias.name for item in imports if isinstance(item, ast.ImportFrom) for alias in item.names}
     for path in sorted((HERE / "tenon").glob("_[a-z]*.py")):
         for item in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(item, ast.FunctionDef):
@@ -129,7 +131,7 @@ def definitions():
 
     def methods(name):
         return classes.get(name, set()).union(*map(methods, bases.get(name, [])))
-    return functions, {name: methods(name) for name in classes}
+    return functions, {name: methods(name) for name in classes if name in exported}
 
 
 def python_names(text, operations, flags):

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-static tenon_status check(const char *caller, int64_t batch, uint32_t members, const double *speeds,
-                          const int64_t *counts)
+static tenon_status check_division(const char *caller, int64_t batch, uint32_t members,
+                                   const double *speeds, const int64_t *counts)
 {
     double sum = 0;
     if (batch < 0 || batch > INT32_MAX)
@@ -74,7 +74,7 @@ TENON_API tenon_status tenon_divide_batch(int64_t batch, uint32_t members, const
                                           int64_t *counts)
 {
     double rates[TENON_GROUP_MAX_MEMBERS];
-    TN_TRY(check("tenon_divide_batch", batch, members, speeds, counts));
+    TN_TRY(check_division("tenon_divide_batch", batch, members, speeds, counts));
     scale(members, speeds, rates);
     for (int64_t rest = give_proportional(batch, members, rates, counts); rest > 0; rest--) {
         uint32_t best = 0;

@@ -116,18 +116,18 @@ static tenon_status backward(group_world *w, uint32_t process, problem *p, int s
             if (status != TENON_OK)
                 return status;
         }
-    return tenon_buckets_finish(buckets, &p->streams[first]);
+    TN_TRY(tenon_buckets_finish(buckets, &p->streams[first]));
+    /* Without a thread the group makes progress only in calls; uploads and downloads wait for it. */
+    return w->processes > 1 && !p->division.has_threads ? tenon_group_wait(w->groups[process])
+                                                        : TENON_OK;
 }
 
-/* Downloads the gradients in the streams of the backward pass. Without a thread the group makes
- * progress only in calls. */
+/* Downloads the gradients in the streams of the backward pass. */
 static tenon_status read_gradients(group_world *w, uint32_t process, problem *p,
                                    const tenon_buckets *buckets)
 {
     const uint32_t first = w->first[process], local = w->first[process + 1] - first;
     tenon_status status = TENON_OK;
-    if (w->processes > 1 && !p->division.has_threads)
-        status = tenon_group_wait(w->groups[process]);
     for (uint32_t m = 0; m < local && status == TENON_OK; m++)
         status = parallel_download(p->streams[first + m], &p->s,
                                    tenon_buckets_gradients(buckets, m), p->results[first + m]);
