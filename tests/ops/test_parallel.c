@@ -117,7 +117,8 @@ static tenon_status backward(group_world *w, uint32_t process, problem *p, int s
                 return status;
         }
     TN_TRY(tenon_buckets_finish(buckets, &p->streams[first]));
-    /* Without a thread the group makes progress only in calls; uploads and downloads wait for it. */
+    /* Without a thread the group makes progress only in calls; uploads and downloads wait for it.
+     */
     return w->processes > 1 && !p->division.has_threads ? tenon_group_wait(w->groups[process])
                                                         : TENON_OK;
 }
