@@ -63,7 +63,7 @@ typedef struct bench_way {
     const char *algorithm;
     /* Waits for calls that are not on the stream; NULL: all are on the stream. */
     bool (*finish)(void *data);
-    int edition; /* of the library, for peers of which there are two (peers/editions.h) */
+    int edition; /* which of two versions of the library the peer is (peers/editions.h) */
 } bench_way;
 
 /* The valid names of --peers. */

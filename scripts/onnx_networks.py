@@ -287,7 +287,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=5,
-                        help="rounds of several runs, of which the fastest counts (default: 5)")
+                        help="rounds of several runs; the fastest one counts (default: 5)")
     parser.add_argument("--filter", default="", help="run only networks whose names contain this text")
     parser.add_argument("--small", action="store_true", help="run only the two smallest networks")
     parser.add_argument("--cold", action="store_true", help="measure a first inference with empty caches, too")

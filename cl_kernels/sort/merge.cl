@@ -13,8 +13,8 @@
  */
 #include "sort/keys.clh"
 
-/* The lanes of pairs in a vector, of which the distance is 1, 2 and so on, and vectors that are all
- * ones in the upper lane of each pair. name_reverse pairs lanes from both ends. */
+/* The lanes of a vector in pairs whose distance is 1, 2 and so on, and vectors that are all ones in
+ * the upper lane of each pair. name_reverse pairs lanes from both ends. */
 #if TENON_NUMBERS
 #define WORD_NAME  ulong
 #define WORD_VW    8

@@ -2,7 +2,7 @@
  * Parallel training on a group (group.h): gradients that are combined in buckets during the
  * backward pass, optimizer state and parameters that are divided among the members, the order of
  * steps of a pipeline, the exchange of rows between experts, and shares of a batch for unequal
- * devices. docs/parallel.md has an introduction; examples/ has a program for each kind.
+ * devices. docs/parallel.md has an introduction and lists the examples.
  *
  * All processes make the same calls in the same order, as for collectives. Where a function has an
  * argument `member`, it is the index of a local member: 0 to tenon_group_local_count - 1. Sums are
@@ -29,7 +29,8 @@ typedef struct tenon_buckets_params {
     uint32_t struct_size;  /**< sizeof(tenon_buckets_params) */
     uint32_t flags;        /**< 0 */
     tenon_group_kind kind; /**< how gradients are combined: TENON_GROUP_SUM, for example */
-    uint64_t bytes;        /**< a bucket is closed when it has at least so many bytes: 25 MiB */
+    uint64_t
+        bytes; /**< minimum size of a bucket: parameters are added until it is reached; 25 MiB */
 } tenon_buckets_params;
 
 /** The defaults of tenon_buckets_params, without braces. */
@@ -65,7 +66,7 @@ TENON_API void tenon_buckets_params_default(tenon_buckets_params *params, uint32
  * of the backward pass, in the same contexts.
  *  @param params      NULL means the defaults; read only during the call
  *  @param count       at least 1
- *  @param parameters  views of which the type and shape are used: all f64, f32, f16 or bf16. They
+ *  @param parameters  views; only their types and shapes are used: all f64, f32, f16 or bf16. They
  *                     need no memory
  *  @param out         receives the buckets, to be freed with tenon_buckets_destroy; all gradients
  *                     are 0. NULL on failure

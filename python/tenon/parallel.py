@@ -111,7 +111,7 @@ class Buckets:
     kind : str, default "sum"
         As in Group.all_reduce.
     bytes : int, default 25 MiB
-        A bucket is closed when it has at least so many bytes.
+        The minimum size of a bucket: parameters are added to it until it is reached.
     """
 
     def __init__(self, group: Group, shapes: Sequence[Shape], *, dtype: Any = "f32", kind: str = "sum",

@@ -65,7 +65,7 @@ typedef struct group_tensors {
     bool is_guest; /* in the memory of other tensors */
 } group_tensors;
 
-/* Where the inputs and outputs of a member are. */
+/* The places of the inputs and outputs of a member in memory. */
 typedef enum group_places {
     GROUP_APART,
     GROUP_IN_PLACE, /* the output is the input, or contains it; as GROUP_ONE_MEMORY if a collective

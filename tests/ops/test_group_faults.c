@@ -61,8 +61,8 @@ static void check_shrink(group_world *w, group_work *k, uint32_t killed)
     }
 }
 
-/* Where a failure is found at the deadline. A wait for a busy process that lasts longer ends with
- * the same failure. */
+/* The deadline of tests in which a failure is found when it ends. A wait for a busy process that
+ * lasts longer ends with the same failure. */
 #define SHORT_DEADLINE_S 0.2
 
 /* Compiles the kernels of the tests. */

@@ -6,6 +6,8 @@
 #include "ops/gemm/cpu.h"
 #include "ops/packed/internal.h"
 
+#include <string.h>
+
 /* The layout of a choice. */
 typedef struct layout {
     packed_problem product; /* for tiles and estimates: pixels x filters of a group */
@@ -118,42 +120,57 @@ int64_t tn_packed_span(const conv_problem *p)
     return tn_depthwise_span(shape, p->x);
 }
 
-static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *recording,
-                                           const tn_problem *problem, const tn_choice *choice)
+_Static_assert(sizeof(packed_pixels) <= PACKED_SHAPE_SIZE &&
+                   sizeof(packed_strips) <= PACKED_SHAPE_SIZE &&
+                   sizeof(packed_units) <= PACKED_SHAPE_SIZE,
+               "PACKED_SHAPE_SIZE is too small");
+
+tenon_status tn_conv_packed_record(const char *caller, tn_recording *recording,
+                                   const conv_problem *p, int64_t residual_pixel, const void *shape,
+                                   uint32_t shape_size, tn_launch *launch)
 {
     static const bool reads[CONV_OPERANDS] = {
         [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
+    struct {
+        conv_args conv;
+        conv_post_args post;
+        tenon_i64 rest[PACKED_SHAPE_SIZE / sizeof(tenon_i64)];
+    } args = {.post = {.residual_pixel = residual_pixel}};
+    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
+    tn_patch patches[CONV_PATCHES];
+    void *place = has_post ? (void *)args.rest : (void *)&args.post;
+    memcpy(place, shape, shape_size);
+    launch->dimensions = 3;
+    for (int d = 0; d < 3; d++)
+        launch->local[d] = 1;
+    launch->args_size = (uint32_t)((char *)place - (char *)&args) + shape_size;
+    tn_conv_direct_launch(p, reads, CONV_Y, launch, &args.conv, patches);
+    return tn_record(caller, recording, launch);
+}
+
+static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
+{
     const conv_problem *p = &((const filter_problem *)problem)->conv;
     const layout *l = TN_LAYOUT(const layout, choice);
     const int32_t *values = choice->values;
     const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &l->product.gemm, values);
-    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
-    tn_patch patches[CONV_PATCHES];
-    packed_conv_args args = {.shape = {.pixels = l->pixels,
-                                       .y_pixel = l->y_pixel,
-                                       .c_pixel = l->c_pixel,
-                                       .run = l->run,
-                                       .x_span = tn_packed_span(p),
-                                       .blocks = blocks_of(p, l->product.panel, values),
-                                       .joined = l->joined,
-                                       .tile_rows = (tenon_i32)rows,
-                                       .tile_cols = values[CPU_PANELS] * values[CPU_NR]}};
-    struct {
-        conv_args conv;
-        conv_post_args post;
-        packed_pixels shape;
-    } post_args = {.post = {.residual_pixel = l->residual_pixel}, .shape = args.shape};
+    const packed_pixels shape = {.pixels = l->pixels,
+                                 .y_pixel = l->y_pixel,
+                                 .c_pixel = l->c_pixel,
+                                 .run = l->run,
+                                 .x_span = tn_packed_span(p),
+                                 .blocks = blocks_of(p, l->product.panel, values),
+                                 .joined = l->joined,
+                                 .tile_rows = (tenon_i32)rows,
+                                 .tile_cols = values[CPU_PANELS] * values[CPU_NR]};
     tn_launch launch = {.source = "packed/conv_cpu",
                         .options = choice->options,
                         .kernel = "packed_conv_cpu",
-                        .dimensions = 3,
-                        .global = {(size_t)(p->groups * args.shape.blocks),
-                                   (size_t)tn_ceil_div(l->pixels, rows), (size_t)l->batches},
-                        .local = {1, 1, 1},
-                        .args_size = has_post ? sizeof post_args : sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, has_post ? &post_args.conv : &args.conv,
-                          patches);
-    return tn_record(caller, recording, &launch);
+                        .global = {(size_t)(p->groups * shape.blocks),
+                                   (size_t)tn_ceil_div(l->pixels, rows), (size_t)l->batches}};
+    return tn_conv_packed_record(caller, recording, p, l->residual_pixel, &shape, sizeof shape,
+                                 &launch);
 }
 
 /* More than two of the longest blocks of K, with taps in the padding; rows of taps that are

@@ -83,30 +83,15 @@ static void share_out(const tenon_context *context, const filter_problem *p, pac
 static tenon_status conv_packed_depthwise_launch(const char *caller, tn_recording *recording,
                                                  const tn_problem *problem, const tn_choice *choice)
 {
-    static const bool reads[CONV_OPERANDS] = {
-        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     const filter_problem *p = (const filter_problem *)problem;
-    const bool has_post = (p->conv.flags & TENON_POST_ANY) != 0;
-    tn_patch patches[CONV_PATCHES];
     packed_units shape;
     share_out(recording->context, p, &shape);
-    packed_depthwise_args args = {.shape = shape};
-    struct {
-        conv_args conv;
-        conv_post_args post;
-        packed_units shape;
-    } post_args = {.shape = shape};
     tn_launch launch = {.source = "packed/conv_depthwise",
                         .options = choice->options,
                         .kernel = "packed_conv_depthwise",
-                        .dimensions = 3,
                         .global = {(size_t)tn_ceil_div(shape.units, shape.run),
-                                   (size_t)tn_ceil_div(shape.filters, shape.chunk), 1},
-                        .local = {1, 1, 1},
-                        .args_size = has_post ? sizeof post_args : sizeof args};
-    tn_conv_direct_launch(&p->conv, reads, CONV_Y, &launch, has_post ? &post_args.conv : &args.conv,
-                          patches);
-    return tn_record(caller, recording, &launch);
+                                   (size_t)tn_ceil_div(shape.filters, shape.chunk), 1}};
+    return tn_conv_packed_record(caller, recording, &p->conv, 0, &shape, sizeof shape, &launch);
 }
 
 /* Each case has the taps and the stride of the problem along w, if those select the variant. */

@@ -156,39 +156,25 @@ static int64_t units_per_item(const tenon_context *context, const layout *l)
 static tenon_status conv_packed_direct_launch(const char *caller, tn_recording *recording,
                                               const tn_problem *problem, const tn_choice *choice)
 {
-    static const bool reads[CONV_OPERANDS] = {
-        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     const conv_problem *p = &((const filter_problem *)problem)->conv;
     const layout *l = TN_LAYOUT(const layout, choice);
     const int32_t *values = choice->values;
-    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
-    tn_patch patches[CONV_PATCHES];
-    packed_direct_args args = {
-        .shape = {.segment = l->segment,
-                  .segments = l->segments,
-                  .units = l->product.gemm.batch[0],
-                  .run = units_per_item(recording->context, l),
-                  .pitch = l->pitch,
-                  .x_span = tn_packed_span(p),
-                  .y_pixel = p->y[4],
-                  .c_pixel = p->res[4],
-                  .tile_cols = (int64_t)values[CPU_PANELS] * values[CPU_NR]}};
-    struct {
-        conv_args conv;
-        conv_post_args post;
-        packed_strips shape;
-    } post_args = {.post = {.residual_pixel = p->residual[4]}, .shape = args.shape};
-    tn_launch launch = {.source = "packed/conv_direct",
-                        .options = choice->options,
-                        .kernel = "packed_conv_direct",
-                        .dimensions = 3,
-                        .global = {(size_t)blocks_of(p, values),
-                                   (size_t)tn_ceil_div(args.shape.units, args.shape.run), 1},
-                        .local = {1, 1, 1},
-                        .args_size = has_post ? sizeof post_args : sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, has_post ? &post_args.conv : &args.conv,
-                          patches);
-    return tn_record(caller, recording, &launch);
+    const packed_strips shape = {.segment = l->segment,
+                                 .segments = l->segments,
+                                 .units = l->product.gemm.batch[0],
+                                 .run = units_per_item(recording->context, l),
+                                 .pitch = l->pitch,
+                                 .x_span = tn_packed_span(p),
+                                 .y_pixel = p->y[4],
+                                 .c_pixel = p->res[4],
+                                 .tile_cols = (int64_t)values[CPU_PANELS] * values[CPU_NR]};
+    tn_launch launch = {
+        .source = "packed/conv_direct",
+        .options = choice->options,
+        .kernel = "packed_conv_direct",
+        .global = {(size_t)blocks_of(p, values), (size_t)tn_ceil_div(shape.units, shape.run), 1}};
+    return tn_conv_packed_record(caller, recording, p, p->residual[4], &shape, sizeof shape,
+                                 &launch);
 }
 
 /* Rows with padding on both sides in several segments; taps outside along d and h; partial tiles of

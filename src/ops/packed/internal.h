@@ -143,6 +143,14 @@ extern const tn_family tn_conv_packed_family, tn_conv_packed_post_family;
 extern const tn_solver tn_conv_packed_two_steps, tn_conv_packed_cpu, tn_conv_packed_direct,
     tn_conv_packed_depthwise, tn_conv_packed_winograd4, tn_conv_packed_dense;
 
+/* Completes and records the launch of a kernel of conv_packed, whose source, options, kernel and
+ * sizes are set. Its arguments are a conv_args, conv_post_args if there are terms after the
+ * activation, and `shape`. */
+#define PACKED_SHAPE_SIZE 128 /* at most, in bytes */
+tenon_status tn_conv_packed_record(const char *caller, tn_recording *recording,
+                                   const conv_problem *problem, int64_t residual_pixel,
+                                   const void *shape, uint32_t shape_size, tn_launch *launch);
+
 /* Returns the number of elements from the first to the last of x. */
 int64_t tn_packed_span(const conv_problem *problem);
 
