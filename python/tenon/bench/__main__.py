@@ -1,12 +1,12 @@
 """python -m tenon.bench [compare | hosts | report] …; as a folder, python3 …/bench, it is the program of tenon-bench."""
 import os
+import runpy
 import sys
 
-if not __package__:  # run as a folder: its modules are those of a package without `tenon`
+if not __package__:  # run as a folder: starts again as a package without `tenon`
     FOLDER = os.path.dirname(os.path.abspath(__file__))
     sys.path[0] = os.path.dirname(FOLDER)
-    __package__ = os.path.basename(FOLDER)
-    __import__(__package__)
+    runpy.run_module(os.path.basename(FOLDER), run_name="__main__", alter_sys=True)  # exits
 
 from . import compare, hosts, report
 
