@@ -10,8 +10,9 @@ C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso6
        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
        "stdnoreturn", "string", "tgmath", "time", "uchar", "wchar", "wctype"}
 DEPENDENCIES = {"CL/cl.h", "CL/cl_ext.h", "OpenCL/opencl.h", "xxhash.h", "jansson.h", "popt.h", "clblast_c.h"}
-PLATFORM = {"src/base/platform.h", "src/base/platform_posix.c", "src/base/platform_windows.c",
-            "tools/platform.h", "tools/platform_posix.c", "tools/platform_windows.c"}
+PLATFORM = {"src/base/platform.h", "tools/platform.h", "tools/platform_posix.c", "tools/platform_windows.c",
+            *(f"src/base/{part}_{system}.c" for part in ("files", "platform", "threads")
+              for system in ("posix", "windows"))}
 # Compiled by the application, with the headers of its own MPI; nothing in the library includes it.
 MPI = {"include/tenon/mpi.h": ["mpi.h", "mpi-ext.h"]}
 INCLUDED = re.compile(r"(?m)^\s*#\s*include\s*<([^>]+)>")
