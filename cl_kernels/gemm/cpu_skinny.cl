@@ -14,9 +14,13 @@
  * TENON_VW: lanes of a vector.
  * TENON_MR: rows at a time.
  * TENON_STRIP: columns whose sums stay in L1; a multiple of VW.
+ * TENON_NV: vectors of a strip at a time; MR * NV sums are in registers.
  * TENON_NR: columns of b per tile of dot products; MR * NR sums are in registers.
  * TENON_TILES: tiles that share a block of a.
  * TENON_KC: steps of K in that block; a multiple of VW.
+ * TENON_BUILTIN_PREFETCH: 1: prefetches b by clang's __builtin_prefetch. 0 (the default): no
+ *   prefetching. The hardware's prefetcher stops at the end of each page of 4 KiB, and rows of b are
+ *   often that long.
  *
  * Each lane adds in the order of k: the bits of an element depend on K alone. TENON_DTYPE,
  * TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
@@ -29,6 +33,9 @@
 #endif
 #ifndef TENON_STRIP
 #define TENON_STRIP 2048
+#endif
+#ifndef TENON_NV
+#define TENON_NV 2
 #endif
 #ifndef TENON_NR
 #define TENON_NR 3
@@ -43,10 +50,18 @@
 #include "gemm/epilogue.clh"
 #include "gemm/lanes.clh"
 
-#define AXPY_KC   8                        /* rows of b at a time, one memory stream each */
-#define TENON_NV  2                        /* vectors of columns at a time */
-#define PITCH     (TENON_STRIP + TENON_VW) /* row pitch of the sums, padded */
+#define AXPY_KC   16                       /* rows of b at a time, one memory stream each */
+#define PITCH     (TENON_STRIP / TENON_VW + 1) /* row pitch of the sums in vectors, padded */
 #define DOT_STRIP (TENON_NR * TENON_TILES)
+
+/* Prefetch a vector of b, whose address may be past the end of b: into L1, or into L2. */
+#if TENON_BUILTIN_PREFETCH
+#define PREFETCH_L1(b) __builtin_prefetch((const void *)(size_t)(b), 0, 3)
+#define PREFETCH_L2(b) __builtin_prefetch((const void *)(size_t)(b), 0, 2)
+#else
+#define PREFETCH_L1(b)
+#define PREFETCH_L2(b)
+#endif
 
 /* thin[k][r] = a[r, k]. Rows past the last repeat the last row; their sums are not used. */
 TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
@@ -60,8 +75,9 @@ TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long
 }
 
 /* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` vectors of columns, of which `cols`
- * columns exist. */
-TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local const acc_t *thin,
+ * columns exist. Prefetches the same columns of the next block of rows: to L2, because rows that are
+ * multiples of 4 KiB apart would displace each other in L1. */
+TENON_INLINE void add_columns(const int vectors, __local acc_v *sums, __local const acc_t *thin,
                               __global const data_t *b, long b_row, int cols, int kc)
 {
     acc_v s[TENON_MR][TENON_NV], bk[TENON_NV];
@@ -69,13 +85,14 @@ TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local co
     for (int r = 0; r < TENON_MR; r++) {
 #pragma unroll
         for (int v = 0; v < vectors; v++) {
-            s[r][v] = TENON_VLOAD(0, sums + r * PITCH + v * TENON_VW);
+            s[r][v] = sums[r * PITCH + v];
         }
     }
     for (int k = 0; k < kc; k++) {
 #pragma unroll
         for (int v = 0; v < vectors; v++) {
             bk[v] = load_lanes(b, k * b_row + v * TENON_VW, 1, cols - v * TENON_VW);
+            PREFETCH_L2(b + (k + AXPY_KC) * b_row + v * TENON_VW);
         }
 #pragma unroll
         for (int r = 0; r < TENON_MR; r++) {
@@ -90,21 +107,21 @@ TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local co
     for (int r = 0; r < TENON_MR; r++) {
 #pragma unroll
         for (int v = 0; v < vectors; v++) {
-            TENON_VSTORE(s[r][v], 0, sums + r * PITCH + v * TENON_VW);
+            sums[r * PITCH + v] = s[r][v];
         }
     }
 }
 
 /* Calls add_columns for all columns of a strip. */
-TENON_LOCAL_FUNCTION void add_strip(__local acc_t *sums, __local const acc_t *thin,
+TENON_LOCAL_FUNCTION void add_strip(__local acc_v *sums, __local const acc_t *thin,
                                     __global const data_t *b, long b_row, int cols, int kc)
 {
     int i = 0;
     for (; i + TENON_NV * TENON_VW <= cols; i += TENON_NV * TENON_VW) {
-        add_columns(TENON_NV, sums + i, thin, b + i, b_row, TENON_NV * TENON_VW, kc);
+        add_columns(TENON_NV, sums + i / TENON_VW, thin, b + i, b_row, TENON_NV * TENON_VW, kc);
     }
     for (; i < cols; i += TENON_VW) {
-        add_columns(1, sums + i, thin, b + i, b_row, cols - i, kc);
+        add_columns(1, sums + i / TENON_VW, thin, b + i, b_row, cols - i, kc);
     }
 }
 
@@ -124,7 +141,8 @@ TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global out_t *d, gemm_args args)
 {
-    __local acc_t sums[TENON_MR * PITCH], thin[AXPY_KC * TENON_MR];
+    __local acc_v sums[TENON_MR * PITCH];
+    __local acc_t thin[AXPY_KC * TENON_MR];
     long z = get_global_id(2), k_end = depth_at(&args, z);
     long n0 = get_global_id(0) * args.tile_cols, n1 = min(args.n, n0 + args.tile_cols);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
@@ -135,8 +153,8 @@ gemm_cpu_skinny_axpy(__global const data_t *a, __global const data_t *b, __globa
         int cols = (int)min((long)TENON_STRIP, n1 - n);
         for (long m = 0; m < args.m; m += TENON_MR) {
             int rows = (int)min((long)TENON_MR, args.m - m);
-            for (int i = 0; i < TENON_MR * PITCH; i += TENON_VW) {
-                TENON_VSTORE(splat(0), 0, sums + i);
+            for (int i = 0; i < TENON_MR * PITCH; i++) {
+                sums[i] = splat(0);
             }
             for (long k = 0; k < k_end; k += AXPY_KC) {
                 int kc = (int)min((long)AXPY_KC, k_end - k);
@@ -144,7 +162,7 @@ gemm_cpu_skinny_axpy(__global const data_t *a, __global const data_t *b, __globa
                            kc);
                 add_strip(sums, thin, b + k * args.b_row + n, args.b_row, cols, kc);
             }
-            store_rows(&e, m, n, rows, cols, sums, PITCH);
+            store_rows(&e, m, n, rows, cols, (__local acc_t *)sums, PITCH * TENON_VW);
         }
     }
 }
@@ -184,7 +202,8 @@ TENON_INLINE void dot_step(acc_v s[TENON_NR][TENON_MR], __local const acc_t *thi
     }
 }
 
-/* Adds the products of NR columns of b, of which `cols` exist, over kc steps of K. */
+/* Adds the products of NR columns of b, of which `cols` exist, over kc steps of K. Prefetches the
+ * next NR columns. */
 TENON_LOCAL_FUNCTION void dot_tile(acc_v *sum, __global const data_t *b, long b_col, int cols,
                                    __local const acc_t *thin, int kc)
 {
@@ -203,6 +222,7 @@ TENON_LOCAL_FUNCTION void dot_tile(acc_v *sum, __global const data_t *b, long b_
 #pragma unroll
         for (int j = 0; j < TENON_NR; j++) {
             bk[j] = load_data_v(col[j], k);
+            PREFETCH_L1(col[j] + TENON_NR * b_col + k);
         }
         dot_step(s, thin + k, bk);
     }

@@ -12,6 +12,8 @@
  * dot products they share blocks of the thin factor. */
 #define AXPY_COLS 64
 #define DOT_COLS  96
+#define LEAST_DOT 24 /* copying a block of the thin factor takes a twelfth of the time then */
+#define DOT_STEP  6  /* a multiple of the columns at a time */
 /* Bytes up to which a factor is assumed to stay in a CPU's inner caches. */
 #define SMALL_BYTES (4 << 20)
 /* Minimum rows of the large factor for which storing and reloading the sums pays off. */
@@ -26,9 +28,13 @@
 /* Work-items in the cost model that have as many loads in flight as one work-group of this kernel.
  */
 #define GPU_GROUP_ITEMS 256
-/* Register tile of a CPU's dot products, in vectors: with 32 registers and with 16. */
-#define WIDE_TILE   24
-#define NARROW_TILE 8
+/* Register tiles of a CPU in vectors, with 32 registers and with 16: of dot products, and of
+ * strips.
+ */
+#define WIDE_TILE    24
+#define NARROW_TILE  8
+#define WIDE_STRIP   16
+#define NARROW_STRIP 8
 
 enum { SKINNY_MR, SKINNY_NR, SKINNY_PARAMETERS };
 static const tn_parameter parameters[SKINNY_PARAMETERS] = {
@@ -89,8 +95,10 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
 {
     int64_t units = context->device.info.compute_units;
     if (by_dots(p))
-        return tn_round_up(tn_ceil_div(p->n, 4 * units), DOT_COLS);
-    return tn_round_up(tn_min_i64(MOST_STRIP, tn_ceil_div(p->n, units)), AXPY_COLS);
+        return tn_round_up(tn_max_i64(LEAST_DOT, tn_ceil_div(p->n, 4 * units)), DOT_STEP);
+    /* The same number of tiles for every core. */
+    const int64_t tiles = units * tn_ceil_div(p->n, units * MOST_STRIP);
+    return tn_round_up(tn_ceil_div(p->n, tn_max_i64(1, tiles)), AXPY_COLS);
 }
 
 /* Returns the work. Measured on AVX-512 machines against gemm/cpu_packed and gemm/cpu_direct: this
@@ -111,16 +119,14 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
         .groups = (double)tn_ceil_div(p->n, tile_cols(context, p)) * (double)tn_gemm_batch_count(p),
         .rate = tn_sum_rate(p->dtype),
         .multiply_adds = products,
-        .efficiency = many_dots ? 0.4
+        .efficiency = many_dots ? 0.55
                       : dots    ? 0.9
                       : streams ? 1.1
                                 : 0.7,
         .vector_elements = tn_gemm_converts(p) ? GEMM_CONVERSION * passes * elements(p) : 0,
         .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
         .bytes = bytes * (dots ? 1 : passes),
-        .reach = many_dots ? 0.8
-                 : dots    ? 1
-                           : 1.28};
+        .reach = dots ? 1 : 1.28};
 }
 
 /* Returns the elements that a GPU work-item loads at once: 16 bytes. With several rows the limit
@@ -172,6 +178,13 @@ static int strip_of(tenon_context *context, const gemm_problem *p)
     return strip;
 }
 
+/* Returns the vectors of a strip that a CPU processes at a time. */
+static int strip_vectors(tenon_context *context, const int32_t *values)
+{
+    const int32_t most = tn_gemm_has_many_registers(context) ? WIDE_STRIP : NARROW_STRIP;
+    return (int)tn_min_i64(4, tn_max_i64(1, most / values[SKINNY_MR]));
+}
+
 static const char *configure_cpu(tenon_context *context, const tn_problem *problem,
                                  tn_choice *choice)
 {
@@ -194,10 +207,12 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
                       GEMM_OPTIONS_FORMAT
-                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NR=%d -DTENON_STRIP=%d -DTENON_KC=%d",
+                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NR=%d -DTENON_NV=%d -DTENON_STRIP=%d "
+                      "-DTENON_KC=%d -DTENON_BUILTIN_PREFETCH=%d",
                       GEMM_OPTIONS_VALUES(&p), (int)tn_gemm_lanes(context, p.dtype),
-                      values[SKINNY_MR], values[SKINNY_NR], strip_of(context, &p),
-                      strip_of(context, &p) / 2);
+                      values[SKINNY_MR], values[SKINNY_NR], strip_vectors(context, values),
+                      strip_of(context, &p), strip_of(context, &p) / 4,
+                      context->device.has_builtin_prefetch);
     return NULL;
 }
 
