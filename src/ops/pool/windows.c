@@ -26,13 +26,11 @@ static double work_of_tap(const pool_problem *p, bool is_backward)
     return !is_backward ? TAP : WINDOW + (repeats ? TAP * tn_pool_taps(p) : 0);
 }
 
-static const char *windows_configure(tenon_context *context, const tn_problem *problem,
-                                     tn_choice *choice)
+static const char *configure_for(tenon_context *context, const pool_problem *p, bool is_backward,
+                                 tn_choice *choice)
 {
-    const pool_problem *p = (const pool_problem *)problem;
     if (tn_pool_is_special(p) == NULL)
         return "the windows are ordinary ones, which other solvers serve";
-    const bool is_backward = tn_is_solver(choice->solver, &tn_pool_backward_windows);
     const double taps = tn_pool_elements(p, p->out) * tn_pool_taps(p);
     const tn_work work = {.launches = 1,
                           .items = tn_pool_elements(p, p->out),
@@ -43,6 +41,18 @@ static const char *windows_configure(tenon_context *context, const tn_problem *p
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s", p->dtype, tn_gpu_option(context));
     return NULL;
+}
+
+static const char *windows_configure(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
+{
+    return configure_for(context, (const pool_problem *)problem, false, choice);
+}
+
+static const char *windows_configure_backward(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
+{
+    return configure_for(context, (const pool_problem *)problem, true, choice);
 }
 
 pool_windows_args tn_pool_windows_arguments(const pool_problem *p)
@@ -68,10 +78,11 @@ pool_windows_args tn_pool_windows_arguments(const pool_problem *p)
     return args;
 }
 
-/* Records a launch. `operands` are those of the members of `offset_at`; TN_WORKSPACE if absent. */
+/* Records a launch, whose arguments are a pool_windows_args or begin with one. `operands` are those
+ * of the members of `offset_at`; TN_WORKSPACE if absent. */
 static tenon_status windows_record(const char *caller, tn_recording *recording,
-                                   const pool_problem *p, const pool_windows_args *args,
-                                   tn_launch *launch, const uint8_t *operands)
+                                   const pool_problem *p, tn_launch *launch,
+                                   const uint8_t *operands)
 {
     static const uint16_t offset_at[] = {
         offsetof(pool_windows_args, image_offset), offsetof(pool_windows_args, y_offset),
@@ -82,15 +93,12 @@ static tenon_status windows_record(const char *caller, tn_recording *recording,
         if (operands[i] != TN_WORKSPACE)
             patches[launch->patch_count++] = (tn_patch){TN_PATCH_OFFSET, operands[i], offset_at[i],
                                                         i == 2 ? (uint32_t)sizeof(int32_t) : size};
-    launch->args = args;
-    launch->args_size = sizeof *args;
     launch->patches = patches;
     return tn_record(caller, recording, launch);
 }
 
 tenon_status tn_pool_windows_record_forward(const char *caller, tn_recording *recording,
-                                            const pool_problem *p, const pool_windows_args *args,
-                                            tn_launch *launch)
+                                            const pool_problem *p, tn_launch *launch)
 {
     const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
                empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
@@ -101,12 +109,11 @@ tenon_status tn_pool_windows_record_forward(const char *caller, tn_recording *re
     launch->operands[1] = POOL_Y;
     launch->operands[2] = indices ? POOL_INDICES : POOL_Y;
     launch->operand_count = 3;
-    return windows_record(caller, recording, p, args, launch, operands);
+    return windows_record(caller, recording, p, launch, operands);
 }
 
 tenon_status tn_pool_windows_record_backward(const char *caller, tn_recording *recording,
-                                             const pool_problem *p, const pool_windows_args *args,
-                                             tn_launch *launch)
+                                             const pool_problem *p, tn_launch *launch)
 {
     const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
                image = p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && !indices);
@@ -115,7 +122,7 @@ tenon_status tn_pool_windows_record_backward(const char *caller, tn_recording *r
     for (int i = 0; i < 4; i++) /* dx replaces operands that are not read */
         launch->operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
     launch->operand_count = 4;
-    return windows_record(caller, recording, p, args, launch, operands);
+    return windows_record(caller, recording, p, launch, operands);
 }
 
 /* Returns the arguments of a kernel with a work-item for some of `count` results in the order of
@@ -135,21 +142,26 @@ static tenon_status windows_launch_forward(const char *caller, tn_recording *rec
                                            const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    tn_launch launch = {
-        .source = "pool/windows", .kernel = "pool_windows", .options = choice->options};
-    const pool_windows_args args = share_results(recording->context, p, p->out, p->y, &launch);
-    return tn_pool_windows_record_forward(caller, recording, p, &args, &launch);
+    pool_windows_args args;
+    tn_launch launch = {.source = "pool/windows",
+                        .kernel = "pool_windows",
+                        .options = choice->options,
+                        TN_ARGS(args)};
+    args = share_results(recording->context, p, p->out, p->y, &launch);
+    return tn_pool_windows_record_forward(caller, recording, p, &launch);
 }
 
 static tenon_status windows_launch_backward(const char *caller, tn_recording *recording,
                                             const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
+    pool_windows_args args;
     tn_launch launch = {.source = "pool/windows_backward",
                         .kernel = "pool_windows_backward",
-                        .options = choice->options};
-    const pool_windows_args args = share_results(recording->context, p, p->size, p->x, &launch);
-    return tn_pool_windows_record_backward(caller, recording, p, &args, &launch);
+                        .options = choice->options,
+                        TN_ARGS(args)};
+    args = share_results(recording->context, p, p->size, p->x, &launch);
+    return tn_pool_windows_record_backward(caller, recording, p, &launch);
 }
 
 #define SERVES "norms, adaptive windows, and averages of windows that end beyond the padding"
@@ -161,5 +173,5 @@ const tn_solver tn_pool_windows = {.name = "windows",
 
 const tn_solver tn_pool_backward_windows = {.name = "windows",
                                             .serves = SERVES,
-                                            .configure = windows_configure,
+                                            .configure = windows_configure_backward,
                                             .launch = windows_launch_backward};

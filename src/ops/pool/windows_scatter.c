@@ -62,10 +62,11 @@ static tenon_status windows_scatter_launch(const char *caller, tn_recording *rec
     tn_launch launch = {.source = "pool/windows_scatter",
                         .kernel = "pool_windows_scatter",
                         .options = choice->options,
+                        TN_ARGS(args),
                         .dimensions = 2,
                         .global = {(size_t)tn_ceil_div(p->c, args.each), (size_t)p->n},
                         .local = {1, 1}};
-    return tn_pool_windows_record_backward(caller, recording, p, &args, &launch);
+    return tn_pool_windows_record_backward(caller, recording, p, &launch);
 }
 
 const tn_solver tn_pool_backward_windows_scatter = {
