@@ -53,11 +53,7 @@ TENON_INLINE acc_t share_of(const pool_channel *from, const pool_windows_args *a
     }
     const acc_t p = TENON_FROM_BITS(args->p), x = load_data(from->image, at);
     const acc_t norm = result_of(from->image, args, args->image_stride, r, &where);
-    if (norm == 0 || x == 0) {
-        return 0;
-    }
-    const acc_t ratio = fabs(x) / norm;
-    return copysign(p == 1 ? (acc_t)1 : p == 2 ? ratio : pow(ratio, p - 1), x) * dy;
+    return norm == 0 ? 0 : norm_share(x, norm, p, dy);
 }
 
 TENON_INLINE acc_t sum_of_shares(const pool_channel *from, const pool_windows_args *args,

@@ -9,6 +9,7 @@
 #include "common/images.clh"
 #include "roi_align/axis.clh"
 #include "roi_align/backward_args.h"
+#include "roi_align/maximum.clh"
 
 /* Returns the sum of the weights that the samples of a bin have at an element along a dimension. */
 TENON_INLINE acc_t weight_at(const roi_axis *a, int bin, int at, int size)
@@ -66,25 +67,6 @@ TENON_INLINE void add_region(acc_t *sum, __global const data_t *dy, const roi_ar
                 }
             }
         }
-    }
-}
-
-/* The largest element of a bin times its weight; row is -1 if that is a sample outside x. */
-typedef struct roi_maximum {
-    acc_t value, weight;
-    int row, column, is_found;
-} roi_maximum;
-
-/* Replaces the maximum by an element that is greater, or by the first one that is NaN. */
-TENON_INLINE void take_element(roi_maximum *m, acc_t weight, acc_t element, int row, int column)
-{
-    const acc_t value = weight * element;
-    if (!m->is_found || value > m->value || (value != value && m->value == m->value)) {
-        m->value = value;
-        m->weight = weight;
-        m->row = row;
-        m->column = column;
-        m->is_found = 1;
     }
 }
 

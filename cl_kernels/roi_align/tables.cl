@@ -11,27 +11,7 @@
 #ifndef TENON_VW
 #define TENON_VW 8
 #endif
-#include "roi_align/axis.clh"
-
-/* The samples of bins [first, last) along one dimension, of which a table has room for some. */
-typedef struct roi_table {
-    int first, last, samples;
-    roi_sample sample[ROI_MOST_SAMPLES];
-    int exists[ROI_MOST_SAMPLES]; /* in x */
-} roi_table;
-
-TENON_INLINE void fill_table(roi_table *t, const roi_axis *a, int first, int bins, int size)
-{
-    t->samples = a->samples;
-    t->first = first;
-    t->last = a->samples > 0 ? min(bins, first + ROI_MOST_SAMPLES / a->samples) : bins;
-    for (int bin = first; bin < t->last; bin++) {
-        for (int i = 0; i < a->samples; i++) {
-            const int at = (bin - first) * a->samples + i;
-            t->exists[at] = find_sample(&t->sample[at], a, bin, i, size);
-        }
-    }
-}
+#include "roi_align/table.clh"
 
 /* Defines the average or the maximum of bin (p, q), of one channel or of several; x is at the first
  * element. A maximum that is NaN remains NaN. */

@@ -127,6 +127,26 @@ TEST(random_gradients)
     }
 }
 
+/* Gradients with contiguous channels, in dx and dy or in only one of them, repeated and missing
+ * images, and more samples than a table of scatter holds. */
+TEST(layouts_of_gradients)
+{
+    static const char *const lines[] = {
+        "roi_align_backward dy=T:7x37x3x2/222,1,74,37 rois=T:7x4 indices=i32:7 "
+        "dx=T:3x37x9x11/3663,1,407,37 sampling_ratio=2",
+        "roi_align_backward dy=T:7x19x3x2/114,1,38,19 rois=T:7x4 indices=i32:7 dx=T:3x19x9x11",
+        "roi_align_backward dy=T:7x19x3x2 rois=T:7x4 indices=i32:7 dx=T:3x19x9x11/1881,1,209,19",
+        "roi_align_backward x=T:3x19x9x11 dy=T:7x19x3x2/114,1,38,19 rois=T:7x4 indices=i32:7 "
+        "dx=T:3x19x9x11/1881,1,209,19 mode=max",
+        "roi_align_backward dy=T:2x3x3x3 rois=T:2x4 indices=i32:2 dx=T:1x3x5x7 sampling_ratio=400"};
+    test_random random = test_random_for(3206);
+    for (uint32_t n = 0; n < 2 * sizeof lines / sizeof *lines; n++) {
+        test_fixture f;
+        test_begin_line(&f, lines[n / 2], n % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_F64);
+        test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+    }
+}
+
 TEST(gradients_are_slopes)
 {
     static const char *const calls[][2] = {

@@ -148,6 +148,26 @@ TEST(random_gradients_of_weights)
     }
 }
 
+/* Gradients with contiguous rows, of one column and of more than a vector, whose rows are selected
+ * several times or not at all; also without positions, and of several work-items. */
+TEST(gradients_of_contiguous_rows)
+{
+    static const char *const lines[] = {
+        "segment_reduce_backward dy=T:9x19 indices=i32:70 segments=i32:10 dx=T:11x19",
+        "segment_reduce_backward dy=T:9x1 indices=i64:70 segments=i64:70 dx=T:300x1 flags=1",
+        "segment_reduce_backward dy=T:10x33/40,1 indices=i32:70 weights=T:70 dx=T:11x33/35,1 "
+        "kind=mean",
+        "segment_reduce_backward dy=T:9x19 indices=i32:0 segments=i32:10 dx=T:11x19",
+        "segment_reduce_backward dy=T:50x65 indices=i32:900 weights=T:900 segments=i32:900 "
+        "dx=T:131x65 flags=1 kind=mean"};
+    test_random random = test_random_for(898);
+    for (uint32_t n = 0; n < 2 * sizeof lines / sizeof *lines; n++) {
+        test_fixture f;
+        test_begin_line(&f, lines[n / 2], n % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_F64);
+        test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+    }
+}
+
 /* Gradients of means of so many positions that the rows of segments are counted beforehand: most of
  * the positions in one segment, and in none. */
 TEST(counted_means)

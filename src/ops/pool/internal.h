@@ -5,6 +5,7 @@
 #include "ops/common/epilogue.h"
 #include "ops/common/images.h"
 #include "pool/args.h"
+#include "pool/windows_args.h"
 
 #include <tenon/pool.h>
 
@@ -39,7 +40,8 @@ typedef struct pool_problem {
 } pool_problem;
 
 extern const tn_family tn_pool_family, tn_pool_backward_family;
-extern const tn_solver tn_pool_windows, tn_pool_backward_windows;
+extern const tn_solver tn_pool_lines, tn_pool_windows;
+extern const tn_solver tn_pool_backward_windows_scatter, tn_pool_backward_windows;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups,
     tn_pool_values;
 extern const tn_solver tn_pool_backward_scatter, tn_pool_backward_rows, tn_pool_backward_channels,
@@ -59,6 +61,14 @@ tenon_status tn_pool_record_forward(const char *caller, tn_recording *recording,
 tenon_status tn_pool_record_backward(const char *caller, tn_recording *recording,
                                      const pool_problem *problem, const pool_args *args,
                                      tn_launch *launch);
+
+/* The same for the kernels of windows of every kind. The arguments of a launch are set, and begin
+ * with a pool_windows_args. */
+pool_windows_args tn_pool_windows_arguments(const pool_problem *problem);
+tenon_status tn_pool_windows_record_forward(const char *caller, tn_recording *recording,
+                                            const pool_problem *problem, tn_launch *launch);
+tenon_status tn_pool_windows_record_backward(const char *caller, tn_recording *recording,
+                                             const pool_problem *problem, tn_launch *launch);
 
 /* Views with the names that the caller knows them by: x and y, or dx and dy. `image` is x, if the
  * gradient gets it. `image` and `indices` may be NULL. */

@@ -4,10 +4,12 @@
 #include "pool/windows_args.h"
 
 static const tn_solver *const solvers[] = {&tn_pool_values, &tn_pool_rows,   &tn_pool_channels,
-                                           &tn_pool_items,  &tn_pool_groups, &tn_pool_windows};
+                                           &tn_pool_items,  &tn_pool_groups, &tn_pool_lines,
+                                           &tn_pool_windows};
 static const tn_solver *const backward_solvers[] = {
-    &tn_pool_backward_scatter, &tn_pool_backward_rows, &tn_pool_backward_channels,
-    &tn_pool_backward_items, &tn_pool_backward_windows};
+    &tn_pool_backward_scatter,         &tn_pool_backward_rows,
+    &tn_pool_backward_channels,        &tn_pool_backward_items,
+    &tn_pool_backward_windows_scatter, &tn_pool_backward_windows};
 
 /* Bits for the kind, with the exponents that need no powers, the flags, and images with contiguous
  * channels. */

@@ -14,17 +14,28 @@ const char *tn_pool_is_special(const pool_problem *p)
                                                  : NULL;
 }
 
-static const char *windows_configure(tenon_context *context, const tn_problem *problem,
-                                     tn_choice *choice)
+/* Multiply-adds that take as long as a tap, and in the gradient as a window that may contain an
+ * element. A norm, or a maximum without indices, is computed again for each of its taps. */
+#define TAP    4.0
+#define WINDOW 20.0
+
+static double work_of_tap(const pool_problem *p, bool is_backward)
 {
-    const pool_problem *p = (const pool_problem *)problem;
+    const bool repeats = p->kind == TENON_POOL_LP ||
+                         (p->kind == TENON_POOL_MAX && (p->flags & POOL_HAS_INDICES) == 0);
+    return !is_backward ? TAP : WINDOW + (repeats ? TAP * tn_pool_taps(p) : 0);
+}
+
+static const char *configure_for(tenon_context *context, const pool_problem *p, bool is_backward,
+                                 tn_choice *choice)
+{
     if (tn_pool_is_special(p) == NULL)
         return "the windows are ordinary ones, which other solvers serve";
     const double taps = tn_pool_elements(p, p->out) * tn_pool_taps(p);
     const tn_work work = {.launches = 1,
                           .items = tn_pool_elements(p, p->out),
                           .rate = tn_sum_rate(p->dtype),
-                          .single_elements = 4 * taps,
+                          .single_elements = work_of_tap(p, is_backward) * taps,
                           .bytes = context->device.is_cpu ? 0 : 4 * taps,
                           .reads = TN_SHORT_ROWS};
     tn_choice_add(context, choice, &work);
@@ -32,7 +43,19 @@ static const char *windows_configure(tenon_context *context, const tn_problem *p
     return NULL;
 }
 
-static pool_windows_args windows_arguments_of(const pool_problem *p)
+static const char *windows_configure(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
+{
+    return configure_for(context, (const pool_problem *)problem, false, choice);
+}
+
+static const char *windows_configure_backward(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
+{
+    return configure_for(context, (const pool_problem *)problem, true, choice);
+}
+
+pool_windows_args tn_pool_windows_arguments(const pool_problem *p)
 {
     const uint8_t kind = tn_scalar_patch((tenon_dtype)p->dtype);
     const double inverse = p->p > 0 ? 1 / p->p : 0;
@@ -55,11 +78,11 @@ static pool_windows_args windows_arguments_of(const pool_problem *p)
     return args;
 }
 
-/* Completes and records a launch for `count` results, each of `taps` taps. `operands` are those of
- * the members of `offset_at`; TN_WORKSPACE if absent. */
+/* Records a launch, whose arguments are a pool_windows_args or begin with one. `operands` are those
+ * of the members of `offset_at`; TN_WORKSPACE if absent. */
 static tenon_status windows_record(const char *caller, tn_recording *recording,
-                                   const pool_problem *p, double taps, pool_windows_args *args,
-                                   tn_launch *launch, const uint8_t *operands)
+                                   const pool_problem *p, tn_launch *launch,
+                                   const uint8_t *operands)
 {
     static const uint16_t offset_at[] = {
         offsetof(pool_windows_args, image_offset), offsetof(pool_windows_args, y_offset),
@@ -70,52 +93,75 @@ static tenon_status windows_record(const char *caller, tn_recording *recording,
         if (operands[i] != TN_WORKSPACE)
             patches[launch->patch_count++] = (tn_patch){TN_PATCH_OFFSET, operands[i], offset_at[i],
                                                         i == 2 ? (uint32_t)sizeof(int32_t) : size};
-    args->each = tn_image_share(recording->context, args->count, taps + 8, launch);
-    launch->args = args;
-    launch->args_size = sizeof *args;
     launch->patches = patches;
     return tn_record(caller, recording, launch);
+}
+
+tenon_status tn_pool_windows_record_forward(const char *caller, tn_recording *recording,
+                                            const pool_problem *p, tn_launch *launch)
+{
+    const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
+               empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
+    const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
+                                empty ? TN_WORKSPACE : POOL_X};
+    /* Absent operands are neither read nor written, so y's pointer is passed for them. */
+    launch->operands[0] = empty ? POOL_Y : POOL_X;
+    launch->operands[1] = POOL_Y;
+    launch->operands[2] = indices ? POOL_INDICES : POOL_Y;
+    launch->operand_count = 3;
+    return windows_record(caller, recording, p, launch, operands);
+}
+
+tenon_status tn_pool_windows_record_backward(const char *caller, tn_recording *recording,
+                                             const pool_problem *p, tn_launch *launch)
+{
+    const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
+               image = p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && !indices);
+    const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
+                                indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
+    for (int i = 0; i < 4; i++) /* dx replaces operands that are not read */
+        launch->operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
+    launch->operand_count = 4;
+    return windows_record(caller, recording, p, launch, operands);
+}
+
+/* Returns the arguments of a kernel with a work-item for some of `count` results in the order of
+ * the output's memory, and sets the sizes of its launch. */
+static pool_windows_args share_results(const tenon_context *context, const pool_problem *p,
+                                       const int64_t size[3], const int64_t stride[POOL_RANK],
+                                       tn_launch *launch)
+{
+    pool_windows_args args = tn_pool_windows_arguments(p);
+    args.count = (int64_t)tn_pool_elements(p, size);
+    args.side_by_side = tn_image_by_channels(stride);
+    args.each = tn_image_share(context, args.count, tn_pool_taps(p) + 8, launch);
+    return args;
 }
 
 static tenon_status windows_launch_forward(const char *caller, tn_recording *recording,
                                            const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
-               empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
-    const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
-                                empty ? TN_WORKSPACE : POOL_X};
-    pool_windows_args args = windows_arguments_of(p);
-    args.count = (int64_t)tn_pool_elements(p, p->out);
-    args.side_by_side = tn_image_by_channels(p->y);
-    /* Absent operands are neither read nor written, so y's pointer is passed for them. */
-    tn_launch launch = {
-        .source = "pool/windows",
-        .kernel = "pool_windows",
-        .options = choice->options,
-        .operands = {empty ? POOL_Y : POOL_X, POOL_Y, indices ? POOL_INDICES : POOL_Y},
-        .operand_count = 3};
-    return windows_record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
+    pool_windows_args args;
+    tn_launch launch = {.source = "pool/windows",
+                        .kernel = "pool_windows",
+                        .options = choice->options,
+                        TN_ARGS(args)};
+    args = share_results(recording->context, p, p->out, p->y, &launch);
+    return tn_pool_windows_record_forward(caller, recording, p, &launch);
 }
 
 static tenon_status windows_launch_backward(const char *caller, tn_recording *recording,
                                             const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
-               image = p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && !indices);
-    const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
-                                indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
-    pool_windows_args args = windows_arguments_of(p);
-    args.count = (int64_t)tn_pool_elements(p, p->size);
-    args.side_by_side = tn_image_by_channels(p->x);
+    pool_windows_args args;
     tn_launch launch = {.source = "pool/windows_backward",
                         .kernel = "pool_windows_backward",
                         .options = choice->options,
-                        .operand_count = 4};
-    for (int i = 0; i < 4; i++) /* dx replaces operands that are not read */
-        launch.operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
-    return windows_record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
+                        TN_ARGS(args)};
+    args = share_results(recording->context, p, p->size, p->x, &launch);
+    return tn_pool_windows_record_backward(caller, recording, p, &launch);
 }
 
 #define SERVES "norms, adaptive windows, and averages of windows that end beyond the padding"
@@ -127,5 +173,5 @@ const tn_solver tn_pool_windows = {.name = "windows",
 
 const tn_solver tn_pool_backward_windows = {.name = "windows",
                                             .serves = SERVES,
-                                            .configure = windows_configure,
+                                            .configure = windows_configure_backward,
                                             .launch = windows_launch_backward};

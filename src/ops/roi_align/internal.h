@@ -4,7 +4,7 @@
 
 #include "ops/common/epilogue.h"
 #include "ops/common/images.h"
-#include "roi_align/args.h"
+#include "roi_align/backward_args.h"
 
 #include <tenon/roi_align.h>
 
@@ -39,7 +39,8 @@ typedef struct roi_backward_problem {
 } roi_backward_problem;
 
 extern const tn_family tn_roi_align_family, tn_roi_align_backward_family;
-extern const tn_solver tn_roi_align_tables, tn_roi_align_items, tn_roi_align_backward_items;
+extern const tn_solver tn_roi_align_tables, tn_roi_align_items;
+extern const tn_solver tn_roi_align_backward_scatter, tn_roi_align_backward_items;
 
 /* The tensors of a call, with the names of x and y, which are dx and dy in the gradient. */
 typedef struct roi_views {
@@ -56,6 +57,18 @@ uint64_t tn_roi_paths(const tn_problem *problem);
 
 /* Returns the arguments of a kernel without its shares of work. */
 roi_args tn_roi_arguments(const roi_problem *problem);
+
+/* Returns the channels of a work-item of a CPU if there are `blocks_of` blocks of them: a multiple
+ * of the vector's lanes, and enough work-items to balance the load. */
+int64_t tn_roi_channels(const tenon_context *context, const roi_problem *problem,
+                        int64_t blocks_of);
+
+/* Returns the arguments of the gradient's kernels without the shares of work, and records a launch
+ * of one of them, whose operands are filled in here. */
+roi_backward_args tn_roi_backward_arguments(const roi_backward_problem *problem);
+tenon_status tn_roi_backward_record(const char *caller, tn_recording *recording,
+                                    const roi_backward_problem *problem,
+                                    const roi_backward_args *args, tn_launch *launch);
 
 /* Fills in the patches of these arguments for the operands of tenon_roi_align. */
 void tn_roi_fill_patches(const roi_problem *problem, tn_patch patches[ROI_OPERANDS]);

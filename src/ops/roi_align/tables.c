@@ -11,18 +11,18 @@
 #define SAMPLE 12.0
 #define PLACE  30.0
 
-/* Returns the channels of a work-item. */
-static int64_t channels_of(const tenon_context *context, const roi_problem *p)
+int64_t tn_roi_channels(const tenon_context *context, const roi_problem *p, int64_t blocks_of)
 {
     const int64_t wanted = ITEMS_PER_UNIT * (int64_t)context->device.info.compute_units;
-    const int64_t blocks = tn_ceil_div(wanted, tn_max_i64(p->regions, 1));
+    const int64_t blocks = tn_ceil_div(wanted, tn_max_i64(blocks_of, 1));
     return tn_round_up(tn_ceil_div(p->channels, blocks), (int64_t)tn_lanes(context, p->dtype));
 }
 
 static tn_work roi_align_tables_work_of(const tenon_context *context, const roi_problem *p)
 {
     const double along = p->samples > 0 ? (double)p->samples : 2, regions = (double)p->regions;
-    const double blocks = (double)tn_ceil_div(p->channels, tn_max_i64(channels_of(context, p), 1));
+    const double blocks =
+        (double)tn_ceil_div(p->channels, tn_max_i64(tn_roi_channels(context, p, p->regions), 1));
     const double results = regions * (double)p->channels * (double)(p->bins[0] * p->bins[1]);
     return (tn_work){.launches = 1,
                      .scalar =
@@ -49,7 +49,7 @@ static tenon_status roi_align_tables_launch(const char *caller, tn_recording *re
     const roi_problem *p = (const roi_problem *)problem;
     roi_args args = tn_roi_arguments(p);
     tn_patch patches[ROI_OPERANDS];
-    args.each = channels_of(recording->context, p);
+    args.each = tn_roi_channels(recording->context, p, p->regions);
     args.side_by_side = p->x[1] == 1 && p->y[1] == 1;
     const tn_launch made = {
         .source = "roi_align/tables",

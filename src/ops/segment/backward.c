@@ -47,8 +47,8 @@ static tenon_status launch_rows(const char *caller, tn_recording *recording,
     segment_args args = tn_segment_args_of(p, l);
     TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
                                     SEGMENT_SEGMENTS));
-    return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_DY, SEGMENT_DX, true,
-                             "segment_backward");
+    return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_DY, SEGMENT_DX,
+                             "segment/backward", "segment_backward");
 }
 
 /* Returns the problem with a row for each position, which is contiguous, instead of dx. */
@@ -134,7 +134,7 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
     TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
                                     SEGMENT_SEGMENTS));
     TN_TRY(tn_segment_record(caller, recording, &expanded, choice, &args, l, SEGMENT_DY,
-                             TN_WORKSPACE, true, "segment_backward"));
+                             TN_WORKSPACE, "segment/backward", "segment_backward"));
     return tn_child_record(caller, recording, &frame, &tn_gather_backward_family, &scatter.head);
 }
 

@@ -47,8 +47,8 @@ typedef struct segment_scan_problem {
 extern const tn_family tn_segment_reduce_family, tn_segment_reduce_backward_family,
     tn_segment_reduce_backward_weights_family, tn_segment_scan_family;
 extern const tn_solver tn_segment_rows, tn_segment_blocks, tn_segment_backward_rows,
-    tn_segment_backward_sorted, tn_segment_weights_products, tn_segment_scan_whole,
-    tn_segment_scan_pieces;
+    tn_segment_backward_scatter, tn_segment_backward_sorted, tn_segment_weights_products,
+    tn_segment_scan_whole, tn_segment_scan_pieces;
 
 /* Names indexed by tenon_segment_kind; terminated by NULL. */
 extern const char *const tn_segment_words[];

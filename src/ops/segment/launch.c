@@ -77,9 +77,10 @@ void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, t
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
                                segment_args *args, const segment_layout *l, uint16_t from,
-                               uint16_t to, bool is_backward, const char *kernel)
+                               uint16_t to, const char *source, const char *kernel)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const bool is_backward = strcmp(source, "segment/reduce") != 0;
     /* The kernels number offsets by rows and results, in either direction. */
     const uint32_t first = is_backward ? SEGMENT_Y : SEGMENT_X,
                    last = is_backward ? SEGMENT_X : SEGMENT_Y;
@@ -87,7 +88,7 @@ tenon_status tn_segment_record(const char *caller, tn_recording *recording,
     tn_patch patches[SEGMENT_OPERANDS + 1] = {
         {TN_PATCH_OFFSET, from, (uint16_t)(offsets + first * sizeof(tenon_i64)), size},
         {TN_PATCH_OFFSET, to, (uint16_t)(offsets + last * sizeof(tenon_i64)), size}};
-    tn_launch launch = {.source = is_backward ? "segment/backward" : "segment/reduce",
+    tn_launch launch = {.source = source,
                         .kernel = kernel,
                         .options = choice->options,
                         .dimensions = 1,

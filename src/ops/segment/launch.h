@@ -43,11 +43,12 @@ tenon_status tn_segment_counts_record(const char *caller, tn_recording *recordin
 void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, tn_launch *launch,
                       tn_patch *patches);
 
-/* Records a launch, whose source, kernel and memory operands are set: `from`, the lists and `to`.
- * x, or dx in the backward pass, is the tensor with the rows. */
+/* Records a launch of a kernel of segment/reduce, or of a gradient's source, with the memory
+ * operands `from`, the lists and `to`. x, or dx in the backward pass, is the tensor with the rows.
+ */
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
                                segment_args *args, const segment_layout *l, uint16_t from,
-                               uint16_t to, bool is_backward, const char *kernel);
+                               uint16_t to, const char *source, const char *kernel);
 
 #endif

@@ -15,8 +15,8 @@ _Static_assert((int)TENON_SEGMENT_SUM == SCAN_SUM && (int)TENON_SEGMENT_PRODUCT 
                "kernels take the numbers of the public kinds");
 
 static const tn_solver *const reduce_solvers[] = {&tn_segment_rows, &tn_segment_blocks};
-static const tn_solver *const backward_solvers[] = {&tn_segment_backward_rows,
-                                                    &tn_segment_backward_sorted};
+static const tn_solver *const backward_solvers[] = {
+    &tn_segment_backward_rows, &tn_segment_backward_scatter, &tn_segment_backward_sorted};
 
 static const tn_solver *const weights_solvers[] = {&tn_segment_weights_products};
 
