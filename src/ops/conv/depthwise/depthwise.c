@@ -126,14 +126,16 @@ static double items_of(const depthwise *w, int32_t rows)
 }
 
 /* Returns the number of rows that a CPU computes at once. Where the image is read directly, rows
- * under the window that do not exist cost next to nothing: as many as the registers hold. */
+ * under the window that do not exist cost next to nothing: as many as the registers hold. Elsewhere
+ * few rows are computed together. */
 static int32_t vector_rows_of(const depthwise *w)
 {
     const conv_window *v = &w->problem.window;
     const int stride = straight_stride(w);
-    if (stride == 0)
-        return v->out[1] <= 2 ? 2 : 4;
-    return stride == 2 && v->filter[1] == 5 ? 4 : 7;
+    const int64_t out = v->out[1];
+    if (stride == 1 || (stride == 2 && v->filter[1] == 3))
+        return 7;
+    return out <= 2 && stride == 0 ? 2 : out == 5 || out == 6 ? 6 : 4;
 }
 
 /* Returns the number of rows computed at once: enough to reuse most of the loaded data, with few
