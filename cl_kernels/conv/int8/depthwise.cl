@@ -321,20 +321,57 @@ TENON_INLINE void fill_tile(acc_t *out, acc_t *row, const images *o,
     }
 }
 
-/* Returns the sums of VW adjacent results. */
-TENON_INLINE acc_v sum_row(const acc_t *part, const acc_t *tap, const long *at,
-                           const conv_int8_depthwise_args *args)
+/* Rows of results that are summed at once, in registers. */
+#define SUM_ROWS 4
+
+/* Computes the sums of VW adjacent results in SUM_ROWS rows. Rows after number `last` repeat it. */
+TENON_INLINE void sum_rows(const acc_t *part, const acc_t *tap, const long *at,
+                           const conv_int8_depthwise_args *args, long last, acc_v sum[SUM_ROWS])
 {
     const conv_window *v = &args->conv.window;
     const long down = v->dilation[1] * args->tile.pitch;
-    acc_v sum = splat(0);
+    const acc_t *row[SUM_ROWS];
+    acc_v total[SUM_ROWS];
+#pragma unroll
+    for (int i = 0; i < SUM_ROWS; i++) {
+        row[i] = part + min((long)i, last) * v->stride[1] * args->tile.pitch;
+        total[i] = splat(0);
+    }
     for (long r = 0; r < TAPS_H(&args->conv); r++) {
         for (long s = 0; s < TAPS_W(&args->conv); s++) {
-            sum = TENON_FMA(TENON_VLOAD(0, part + r * down + at[s]),
-                            splat(tap[r * TAPS_W(&args->conv) + s]), sum);
+            const long from = r * down + at[s];
+            const acc_v factor = splat(tap[r * TAPS_W(&args->conv) + s]);
+#pragma unroll
+            for (int i = 0; i < SUM_ROWS; i++) {
+                total[i] = TENON_FMA(TENON_VLOAD(0, row[i] + from), factor, total[i]);
+            }
         }
     }
-    return sum;
+#pragma unroll
+    for (int i = 0; i < SUM_ROWS; i++) {
+        sum[i] = total[i];
+    }
+}
+
+/* Stores the sums of a tile's rows from number `first` on, from column q on. */
+TENON_INLINE void store_rows(const images *o, const conv_int8_depthwise_args *args, const tile *t,
+                             long first, long q, const acc_v sum[SUM_ROWS])
+{
+    const conv_int8_args *a = &args->conv;
+    const long rows = min(t->rows - first, (long)SUM_ROWS);
+    const int lanes = (int)min(t->columns - q, (long)TENON_VW);
+    int8_epilogue e = o->e;
+    const long row = t->first.out[1] + first;
+    e.d_start += t->first.n * a->y_stride[0] + t->first.out[0] * a->y_stride[2] +
+                 row * a->y_stride[3] + t->column * a->y_stride[4];
+    e.c_start += t->first.n * a->c_stride[0] + t->first.out[0] * a->c_stride[2] +
+                 row * a->c_stride[3] + t->column * a->c_stride[4];
+#pragma unroll 1
+    for (int i = 0; i < rows; i++) {
+        int8_store_v(&e, &a->product, t->k, q, lanes, 0, whole_sum(sum[i]));
+        e.d_start += a->y_stride[3];
+        e.c_start += a->c_stride[3];
+    }
 }
 
 /* Computes and stores the results of a tile. */
@@ -356,18 +393,12 @@ TENON_INLINE void do_tile(const acc_t *part, const images *o, const conv_int8_de
             tap[r * TAPS_W(a) + s] = (acc_t)(byte_value(byte, sign) - zero);
         }
     }
-    for (long r = 0; r < t->rows; r++) {
-        int8_epilogue e = o->e;
-        const long row = t->first.out[1] + r;
-        e.d_start += t->first.n * a->y_stride[0] + t->first.out[0] * a->y_stride[2] +
-                     row * a->y_stride[3] + t->column * a->y_stride[4];
-        e.c_start += t->first.n * a->c_stride[0] + t->first.out[0] * a->c_stride[2] +
-                     row * a->c_stride[3] + t->column * a->c_stride[4];
+    for (long r = 0; r < t->rows; r += SUM_ROWS) {
         for (long q = 0; q < t->columns; q += TENON_VW) {
-            const acc_v sum =
-                sum_row(part + r * v->stride[1] * args->tile.pitch + q, tap, at, args);
-            int8_store_v(&e, &a->product, t->k, q, (int)min(t->columns - q, (long)TENON_VW), 0,
-                         whole_sum(sum));
+            acc_v sum[SUM_ROWS];
+            sum_rows(part + r * v->stride[1] * args->tile.pitch + q, tap, at, args, t->rows - 1 - r,
+                     sum);
+            store_rows(o, args, t, r, q, sum);
         }
     }
 }

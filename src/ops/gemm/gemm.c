@@ -53,18 +53,27 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
     return TENON_OK;
 }
 
+/* Returns the family that serves a problem. */
+static const tn_family *family_of(const gemm_problem *problem)
+{
+    return (problem->flags & TENON_POST_ANY) != 0 ? &tn_gemm_post_family : &tn_gemm_family;
+}
+
 tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_frame *frame,
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
+    const tn_family *family = family_of(problem);
     /* In a self-check of another operation the kernel that builds fastest is used. The variants of
      * GEMM are checked when they are first used. */
     if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));
-    return tn_child_record(caller, recording, frame, &tn_gemm_family, &own.head);
+        TN_TRY(tn_solver_force(caller, family,
+                               family == &tn_gemm_family ? "gemm/plain" : "gemm_post/plain",
+                               &own.head));
+    return tn_child_record(caller, recording, frame, family, &own.head);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
 {
-    return tn_problem_time(context, &tn_gemm_family, &problem->head);
+    return tn_problem_time(context, family_of(problem), &problem->head);
 }

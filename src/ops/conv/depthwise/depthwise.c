@@ -125,15 +125,29 @@ static double items_of(const depthwise *w, int32_t rows)
            (double)tn_ceil_div(out[1], rows);
 }
 
+/* Returns the number of rows that a CPU computes at once. Where the image is read directly, rows
+ * under the window that do not exist cost next to nothing: as many as the registers hold. Elsewhere
+ * few rows are computed together. */
+static int32_t vector_rows_of(const depthwise *w)
+{
+    const conv_window *v = &w->problem.window;
+    const int stride = straight_stride(w);
+    const int64_t out = v->out[1];
+    if (stride == 1 || (stride == 2 && v->filter[1] == 3))
+        return 7;
+    return out <= 2 && stride == 0 ? 2 : out == 5 || out == 6 ? 6 : 4;
+}
+
 /* Returns the number of rows computed at once: enough to reuse most of the loaded data, with few
  * wasted rows, and fewer if a GPU would be idle. */
 static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes)
 {
-    int64_t out = w->problem.window.out[1];
-    bool straight = lanes == 1 ? column_stride(w) != 0 : straight_stride(w) != 0;
-    bool seven =
-        straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
-    int32_t rows = seven ? 7 : 4;
+    if (lanes > 1)
+        return vector_rows_of(w);
+    const int64_t out = w->problem.window.out[1];
+    const bool seven = column_stride(w) != 0 && w->problem.window.filter[1] == 3 &&
+                       tn_round_up(out, 7) <= tn_round_up(out, 4);
+    const int32_t rows = seven ? 7 : 4;
     return !context->device.is_cpu && items_of(w, rows) < tn_model_items(&context->device.model)
                ? 2
                : rows;

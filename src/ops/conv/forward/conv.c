@@ -12,7 +12,8 @@ static const tn_solver *const solvers[] = {
 const tn_family tn_conv_family = {
     .name = "conv", TN_SOLVERS(solvers), .awkward = tn_conv_awkward, .paths = tn_conv_paths};
 
-static const tn_solver *const post_solvers[] = {&tn_conv_two_steps, &tn_conv_direct};
+static const tn_solver *const post_solvers[] = {&tn_conv_pointwise, &tn_conv_two_steps,
+                                                &tn_conv_direct};
 
 const tn_family tn_conv_post_family = {.name = "conv_post",
                                        TN_SOLVERS(post_solvers),

@@ -180,6 +180,29 @@ static void place(const conv_problem *p, const conv_block *block, tn_frame *fram
     tn_frame_operand(frame, GEMM_C, p->operand[CONV_C], first_of(block, p->res) * size);
     tn_frame_operand(frame, GEMM_BIAS, p->operand[CONV_BIAS], 0);
     tn_frame_operand(frame, GEMM_D, p->operand[CONV_Y], first_of(block, p->y) * size);
+    for (int term = 0; term < POST_TERMS; term++)
+        tn_frame_operand(frame, GEMM_POST + term, p->operand[CONV_POST + term],
+                         term == POST_RESIDUAL ? first_of(block, p->residual) * size : 0);
+}
+
+/* Sets the views of the terms after the activation; `channel` is the shape of those with an element
+ * for each channel. */
+static void list_post(const conv_problem *p, const int64_t channel[PRODUCT_RANK],
+                      const int64_t shape[PRODUCT_RANK], tenon_tensor views[POST_TERMS],
+                      const tenon_tensor **given)
+{
+    const int64_t strides[] = {p->post_scale, p->post_shift};
+    for (int term = 0; term < POST_TERMS; term++) {
+        if ((p->flags & TENON_POST_SCALE << term) == 0)
+            continue;
+        if (term == POST_RESIDUAL) {
+            views[term] = output_view(p, shape, p->residual);
+        } else {
+            const int64_t stride[] = {0, p->k * strides[term], 0, 0, strides[term], 0};
+            views[term] = conv_problem_product_make_view(p, channel, stride);
+        }
+        given[term] = &views[term];
+    }
 }
 
 tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
@@ -199,10 +222,14 @@ tenon_status tn_conv_product(const char *caller, const conv_problem *p, const co
     const tenon_tensor bias = conv_problem_product_make_view(p, bias_shape, bias_stride);
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
+    const tenon_tensor *views[GEMM_MATRICES] = {&w, &col,
+                                                (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
+                                                (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y};
+    tenon_tensor post[POST_TERMS];
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalize(
-        caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
-        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, &product->gemm, &empty));
+    list_post(p, bias_shape, y_shape, post, views + GEMM_POST);
+    TN_TRY(tn_gemm_canonicalize_views(caller, &params, views, &product->gemm, &empty));
+    product->gemm.flags |= p->flags & TENON_POST_IN_PLACE;
     tn_conv_product_after(p, used, product);
     place(p, block, &product->frame);
     return TENON_OK;
