@@ -122,7 +122,7 @@ int64_t tn_packed_span(const conv_problem *p)
 
 _Static_assert(sizeof(packed_pixels) <= PACKED_SHAPE_SIZE &&
                    sizeof(packed_strips) <= PACKED_SHAPE_SIZE &&
-                   sizeof(packed_units) <= PACKED_SHAPE_SIZE,
+                   sizeof(packed_parts) <= PACKED_SHAPE_SIZE,
                "PACKED_SHAPE_SIZE is too small");
 
 tenon_status tn_conv_packed_record(const char *caller, tn_recording *recording,
