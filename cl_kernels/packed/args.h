@@ -39,16 +39,23 @@ typedef struct packed_conv_args {
     packed_pixels shape;
 } packed_conv_args;
 
-/* A unit of work is a row of pixels (n, o, p). */
-typedef struct packed_units {
-    tenon_i64 filters;    /* of all groups */
-    tenon_i64 chunk;      /* filters per work-item, a multiple of a panel */
-    tenon_i64 units, run; /* units, and units per work-item */
-} packed_units;
+/* Neighboring results along w that packed_conv_depthwise computes together. */
+#define PACKED_DEPTHWISE_PIXELS 8
+
+/* A work-item computes `run` rows of a segment of a plane of results. */
+typedef struct packed_parts {
+    tenon_i64 filters;           /* of all groups */
+    tenon_i64 chunk;             /* filters per work-item, a multiple of a panel */
+    tenon_i64 slice;             /* vectors of filters for which rows are copied at a time */
+    tenon_i64 run, parts;        /* rows per work-item, and work-items for all rows of a plane */
+    tenon_i64 segment, segments; /* pixels of a segment, and segments of a row */
+    tenon_i64 columns;           /* columns of a copied row of the image */
+    tenon_i64 reuses;            /* 1: the next row of results uses copied rows again */
+} packed_parts;
 
 typedef struct packed_depthwise_args {
     conv_args conv;
-    packed_units shape;
+    packed_parts shape;
 } packed_depthwise_args;
 
 /* A unit of work is a segment of a row of pixels (n, o, p). */

@@ -1,19 +1,25 @@
 /*
  * Depthwise convolution of images with their channels last by filters that have been packed in
  * panels (packed/args.h), for CPUs. Each group has one channel and TENON_SHARE filters. Vectors run
- * along the filters. A block of PIXELS neighboring results along w shares the loads of taps and of
- * the image. Loads from the padding are replaced by zeros, which are multiplied: an infinite filter
- * element gives NaN there.
+ * along the filters.
  *
- * A work-item computes args.run rows of pixels (n, o, p) for args.chunk filters. Global size:
- * {ceil(units / run), ceil(filters / chunk), 1}, local size {1, 1, 1}. The channels of x and y are
- * contiguous; c and bias may have any strides.
+ * A work-item computes shape.run rows of a segment of the pixels of a plane (n, o), for shape.chunk
+ * filters: shape.slice vectors of filters at a time. It copies the rows of the image under a row of
+ * results to __local memory, as acc_t, with zeros for the padding, and for each filter the channel
+ * that it reads. With shape.reuses, a row of the image is copied once for all rows of results under
+ * which it lies. PIXELS neighboring results share the loads of taps and of the image. The zeros of
+ * the padding are multiplied: an infinite filter element gives NaN there.
+ *
+ * Global size: {n * o * shape.segments * shape.parts, ceil(filters / chunk), 1}, local size
+ * {1, 1, 1}. The channels of x and y are contiguous; c and bias may have any strides.
  *
  * TENON_TAPS: 3, 5 or 7: the taps along w, without dilation; their loop is unrolled. 0: any window.
  * TENON_STEP: with TENON_TAPS: the stride along w, 1 or 2.
  * TENON_SHARE: filters per channel.
  * TENON_PV: vectors per row of a panel.
  * TENON_VW: lanes of a vector.
+ * TENON_STRIP: elements of the copied rows: a multiple of VW.
+ * TENON_BUILTIN_PREFETCH: see packed/tile.clh.
  *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_POST: see common/types.clh,
  * common/activation.clh and conv/post.clh.
@@ -33,6 +39,12 @@
 #ifndef TENON_VW
 #define TENON_VW 16
 #endif
+#ifndef TENON_STRIP
+#define TENON_STRIP 8192
+#endif
+#ifndef TENON_BUILTIN_PREFETCH
+#define TENON_BUILTIN_PREFETCH 0
+#endif
 #include "common/activation.clh"
 #include "conv/post.clh"
 #include "conv/vectors.clh"
@@ -40,12 +52,7 @@
 #include "packed/args.h"
 
 #define TENON_PANEL (TENON_PV * TENON_VW)
-#define PIXELS      4
-#if TENON_TAPS
-#define COLUMNS ((PIXELS - 1) * TENON_STEP + TENON_TAPS) /* of the image, under a block's taps */
-#else
-#define COLUMNS 1 /* not used */
-#endif
+#define PIXELS      PACKED_DEPTHWISE_PIXELS
 
 /* Loops unrolled by the preprocessor, since PoCL keeps an array in registers only if all its
  * indices are constants: pixels i, and taps s. */
@@ -55,7 +62,11 @@
         statement;                                                                                 \
     }
 #define EACH_PIXEL(s)                                                                              \
-    DEPTHWISE_PIXEL(0, s) DEPTHWISE_PIXEL(1, s) DEPTHWISE_PIXEL(2, s) DEPTHWISE_PIXEL(3, s)
+    DEPTHWISE_PIXEL(0, s)                                                                          \
+    DEPTHWISE_PIXEL(1, s)                                                                          \
+    DEPTHWISE_PIXEL(2, s)                                                                          \
+    DEPTHWISE_PIXEL(3, s)                                                                          \
+    DEPTHWISE_PIXEL(4, s) DEPTHWISE_PIXEL(5, s) DEPTHWISE_PIXEL(6, s) DEPTHWISE_PIXEL(7, s)
 #define DEPTHWISE_TAP(number, statement)                                                           \
     {                                                                                              \
         enum { s = number };                                                                       \
@@ -76,26 +87,35 @@ typedef struct packed_operands {
     int finishes; /* whole vectors of results are finished in registers: see finish_pixels */
 } packed_operands;
 
-/* A row of results: the first elements of the image, and of the rows of c, the residual and y; the
- * position of the first tap along d and h. */
+/* A row of results: the first element of its segment of c, of the residual and of y. */
 typedef struct packed_row {
-    __global const data_t *x, *c;
+    __global const data_t *c;
 #if TENON_POST
     __global const data_t *residual;
 #endif
     __global data_t *y;
-    long at[2];
 } packed_row;
 
-/* A block of results: pixels q … q + count - 1 of a row. All taps of an inner block are in the
- * image along w, and its count is PIXELS. For other blocks: where the columns under the taps are,
- * from the beginning of a row, and which of them are in the image. */
+/* The part of the results that a work-item computes: rows [p0, p1) of a plane, and pixels
+ * [q, q + count) of them, for filters [k0, k1). */
+typedef struct packed_part {
+    long n, o, p0, p1, q, count, k0, k1;
+} packed_part;
+
+/* A block of results: pixels [q, q + count) of a segment, at most PIXELS. */
 typedef struct pixel_block {
     long q;
-    int count, is_inner;
-    long column[COLUMNS];
-    lane_t in_image[COLUMNS];
+    int count;
 } pixel_block;
+
+/* Vectors of filters for which rows are copied: [k, k + lanes), at most shape.slice vectors. The
+ * copies of tap row (t, r) of the first row of results are in slot t * R + r; `base` is added to r,
+ * modulo R, for the others. Each slot has `columns` vectors for each vector of filters. */
+typedef struct packed_slice {
+    long k;
+    int lanes, vectors, base, rows; /* rows: R, taps along h */
+    int columns;
+} packed_slice;
 
 /* Returns the taps of filters k … k + TENON_VW - 1, which are TENON_PANEL elements apart. */
 TENON_INLINE __global const data_t *taps_of(const packed_operands *o, const conv_window *v, long k)
@@ -175,7 +195,9 @@ TENON_INLINE void finish_pixels(const packed_operands *o, const conv_args *a, co
 {
     const int count = block->count, kind = o->activation.kind;
     const acc_v alpha = splat(TENON_FROM_BITS(a->alpha)), zero = splat(0);
-    EACH_PIXEL(sum[i] *= alpha)
+    if (TENON_FROM_BITS(a->alpha) != 1) {
+        EACH_PIXEL(sum[i] *= alpha)
+    }
     if (a->flags & CONV_HAS_C) {
         const acc_v beta = splat(TENON_FROM_BITS(a->beta));
         __global const data_t *c = row->c + block->q * a->c_stride[4] + k;
@@ -201,186 +223,220 @@ TENON_INLINE void finish_pixels(const packed_operands *o, const conv_args *a, co
     EACH_PIXEL(if (i < count) { store_data_v(y, i * a->y_stride[4], sum[i]); })
 }
 
-#if TENON_TAPS
-/* Loads channels k … k + TENON_VW - 1 of a column, or zeros of the padding. */
-TENON_INLINE acc_v load_column(const int is_inner, __global const data_t *x,
-                               const pixel_block *block, const conv_args *a, int column, long k)
+/* Copies columns [begin, end) of the image for filters k … k + lanes - 1. `x` is column 0. */
+TENON_INLINE void copy_columns(__global const data_t *x, long step, int begin, int end, long k,
+                               int lanes, __local acc_v *to)
 {
-    if (is_inner) {
-        return load_channels(x + column * a->x_stride[4], k, TENON_VW);
+    if (TENON_SHARE == 1 && lanes == TENON_VW) {
+        x += k;
+        for (int column = begin; column < end; column++) {
+            to[column] = load_data_v(x, column * step);
+        }
+        return;
     }
-    const lane_v in_image = (lane_v)(block->in_image[column]);
-    const acc_v v = load_channels(x + block->column[column], k, TENON_VW);
-    return in_image ? v : splat(0);
-}
-#endif
-
-/* Loads channels k … k + lanes - 1 under tap s of pixel q, or zeros of the padding. x is the
- * beginning of the row. */
-TENON_INLINE acc_v load_tap(__global const data_t *x, const conv_args *a, long q, long s, long k,
-                            int lanes)
-{
-    const long w = under_tap(&a->window, 2, q, s);
-    acc_v v = splat(0);
-    if (inside(&a->window, 2, w)) {
-        v = load_channels(x + w * a->x_stride[4], k, lanes);
+    for (int column = begin; column < end; column++) {
+        to[column] = load_channels(x + column * step, k, lanes);
     }
-    return v;
 }
 
-/* Adds a row of taps to the sums of a block. x is the beginning of the row of the image, or of an
- * inner block the element under the first tap of its first pixel. */
-TENON_INLINE void add_taps(const int is_inner, acc_v sum[PIXELS], __global const data_t *x,
-                           __global const data_t *taps, const conv_args *a,
-                           const pixel_block *block, long k)
+/* Copies the row of the image at (d, h), which may be in the padding, from column w on. */
+TENON_INLINE void copy_image_row(__global const data_t *x, const conv_args *a,
+                                 const packed_slice *slice, long d, long h, long w,
+                                 __local acc_v *to)
+{
+    const conv_window *v = &a->window;
+    const int columns = slice->columns;
+    int begin = columns, end = columns;
+    if (inside(v, 0, d) && inside(v, 1, h)) {
+        begin = (int)clamp(-w, 0L, (long)columns);
+        end = (int)clamp((long)v->size[2] - w, (long)begin, (long)columns);
+        x += d * a->x_stride[2] + h * a->x_stride[3] + w * a->x_stride[4];
+    }
+    for (int i = 0; i < slice->vectors; i++) {
+        for (int column = 0; column < begin; column++) {
+            to[column] = splat(0);
+        }
+        copy_columns(x, a->x_stride[4], begin, end, slice->k + i * TENON_VW,
+                     min(slice->lanes - i * TENON_VW, TENON_VW), to);
+        for (int column = end; column < columns; column++) {
+            to[column] = splat(0);
+        }
+        to += columns;
+    }
+}
+
+/* Copies the rows under row p of the results, of which tap rows [0, from) are there already. */
+TENON_INLINE void copy_rows(__global const data_t *x, const conv_args *a, const packed_part *part,
+                            const packed_slice *slice, long p, int from, __local acc_v *rows)
+{
+    const conv_window *v = &a->window;
+    const int slot_size = slice->vectors * slice->columns;
+    for (long t = 0; t < v->filter[0]; t++) {
+        for (int r = from; r < slice->rows; r++) {
+            int slot = slice->base + r;
+            slot -= slot < slice->rows ? 0 : slice->rows;
+            copy_image_row(x, a, slice, under_tap(v, 0, part->o, t), under_tap(v, 1, p, r),
+                           under_tap(v, 2, part->q, 0),
+                           rows + (t * slice->rows + slot) * slot_size);
+        }
+    }
+}
+
+/* Adds a row of taps to the sums of a block. x is the column under its first tap. */
+TENON_INLINE void add_taps(acc_v sum[PIXELS], __local const acc_v *x, __global const data_t *taps,
+                           const conv_args *a)
 {
 #if TENON_TAPS
     TENON_CAT(DEPTHWISE_TAPS_, TENON_TAPS)
     (const acc_v tap = load_data_v(taps, s * TENON_PANEL);
-     EACH_PIXEL(sum[i] = TENON_FMA(load_column(is_inner, x, block, a, i * TENON_STEP + s, k), tap,
-                                   sum[i])))
+     EACH_PIXEL(sum[i] = TENON_FMA(x[i * TENON_STEP + s], tap, sum[i])))
 #else
+    const int step = (int)a->window.stride[2];
     for (long s = 0; s < a->window.filter[2]; s++) {
         const acc_v tap = load_data_v(taps, s * TENON_PANEL);
-        EACH_PIXEL(sum[i] = TENON_FMA(load_tap(x, a, block->q + i, s, k, TENON_VW), tap, sum[i]))
+        EACH_PIXEL(sum[i] = TENON_FMA(x[i * step], tap, sum[i]))
+        x += a->window.dilation[2];
     }
 #endif
 }
 
-/* Adds a row of taps that are all in the padding. */
-TENON_INLINE void add_padding(acc_v sum[PIXELS], __global const data_t *taps, const conv_args *a)
-{
-    for (long s = 0; s < a->window.filter[2]; s++) {
-        const acc_v tap = load_data_v(taps, s * TENON_PANEL);
-        EACH_PIXEL(sum[i] = TENON_FMA(splat(0), tap, sum[i]))
-    }
-}
-
-/* Computes a block for a whole vector of filters. `is_inner` is a constant in every inlined copy.
- */
-TENON_INLINE void do_pixels(const int is_inner, const packed_operands *o, const conv_args *a,
-                            const packed_row *row, const pixel_block *block, long k)
+/* Computes a block for filters [k, k + lanes), at most a vector. `x` is the column of slot 0 under
+ * the first tap of the block. */
+TENON_INLINE void do_pixels(const packed_operands *o, const conv_args *a, const packed_row *row,
+                            const pixel_block *block, const packed_slice *slice,
+                            __local const acc_v *x, long k, int lanes)
 {
     const conv_window *v = &a->window;
-    const tenon_i64 *stride = a->x_stride;
+    const int slot_size = slice->vectors * slice->columns;
     __global const data_t *taps = taps_of(o, v, k);
-    __global const data_t *x = row->x;
     acc_v sum[PIXELS], done[PIXELS];
-    if (is_inner) {
-        x += under_tap(v, 2, block->q, 0) * stride[4];
-    }
     EACH_PIXEL(sum[i] = splat(0))
     for (long t = 0; t < v->filter[0]; t++) {
-        const long d = row->at[0] + t * v->dilation[0];
-        for (long r = 0; r < v->filter[1]; r++) {
-            const long h = row->at[1] + r * v->dilation[1];
-            if (inside(v, 0, d) && inside(v, 1, h)) {
-                add_taps(is_inner, sum, x + d * stride[2] + h * stride[3], taps, a, block, k);
-            } else {
-                add_padding(sum, taps, a);
-            }
+        int slot = slice->base;
+        for (int r = 0; r < slice->rows; r++) {
+            add_taps(sum, x + slot * slot_size, taps, a);
             taps += v->filter[2] * TENON_PANEL;
+            slot = slot + 1 == slice->rows ? 0 : slot + 1;
         }
+        x += slice->rows * slot_size;
     }
-    if (o->finishes) {
+    if (o->finishes && lanes == TENON_VW) {
         finish_pixels(o, a, row, block, k, sum);
         return;
     }
     EACH_PIXEL(done[i] = sum[i]) /* the loop below would keep `sum` out of registers */
 #pragma nounroll
     for (int p = 0; p < block->count; p++) {
-        store_result(o, a, row, block->q + p, k, TENON_VW, done[p]);
+        store_result(o, a, row, block->q + p, k, lanes, done[p]);
     }
 }
 
-/* Returns the sum of one pixel for the first `lanes` filters of a vector. */
-TENON_INLINE acc_v sum_pixel(const packed_row *row, __global const data_t *taps, const conv_args *a,
-                             long q, long k, int lanes)
-{
-    const conv_window *v = &a->window;
-    acc_v sum = splat(0);
-    for (long t = 0; t < v->filter[0]; t++) {
-        const long d = row->at[0] + t * v->dilation[0];
-        for (long r = 0; r < v->filter[1]; r++) {
-            const long h = row->at[1] + r * v->dilation[1];
-            const int in_image = inside(v, 0, d) && inside(v, 1, h);
-            for (long s = 0; s < v->filter[2]; s++) {
-                acc_v x = splat(0);
-                if (in_image) {
-                    x = load_tap(row->x + d * a->x_stride[2] + h * a->x_stride[3], a, q, s, k,
-                                 lanes);
-                }
-                sum = TENON_FMA(x, load_data_v(taps, 0), sum);
-                taps += TENON_PANEL;
-            }
-        }
-    }
-    return sum;
-}
+/* Rows of the image that are under the next row of results but not under this one: the pixel under
+ * the middle tap of the first, and their number. */
+typedef struct next_rows {
+    __global const data_t *x;
+    int count;
+} next_rows;
 
-/* Makes the block of pixels from q on. */
-TENON_INLINE void make_block(const conv_args *a, long q, pixel_block *block)
-{
-    const conv_window *v = &a->window;
-    block->q = q;
-    block->count = (int)min((long)PIXELS, v->out[2] - q);
-    block->is_inner = block->count == PIXELS && under_tap(v, 2, q, 0) >= 0 &&
-                      under_tap(v, 2, q + PIXELS - 1, v->filter[2] - 1) < v->size[2];
-#if TENON_TAPS
-    for (int i = 0; i < COLUMNS; i++) {
-        const long w = under_tap(v, 2, q, 0) + i;
-        block->column[i] = clamp(w, 0L, (long)v->size[2] - 1) * a->x_stride[4];
-        block->in_image[i] = inside(v, 2, w) ? -1 : 0;
-    }
-#endif
-}
-
-/* Computes a block for filters [k0, k1). */
-TENON_INLINE void do_block(const packed_operands *o, const conv_args *a, const packed_row *row,
-                           const pixel_block *block, long k0, long k1)
-{
-    long k = k0;
-#if TENON_TAPS
-    for (; block->is_inner && k + TENON_VW <= k1; k += TENON_VW) {
-        do_pixels(1, o, a, row, block, k);
-    }
-#endif
-    for (; k + TENON_VW <= k1; k += TENON_VW) {
-        do_pixels(0, o, a, row, block, k);
-    }
-    for (int p = 0; k < k1 && p < block->count; p++) {
-        const long q = block->q + p;
-        store_result(o, a, row, q, k, (int)(k1 - k),
-                     sum_pixel(row, taps_of(o, &a->window, k), a, q, k, (int)(k1 - k)));
-    }
-}
-
-/* Computes rows [first, end) of pixels for filters [k0, k1). It is not inlined, since PoCL compiles
- * the body of a kernel three times. */
-TENON_FUNCTION void do_rows(const packed_operands *o, const packed_depthwise_args *args, long first,
-                            long end, long k0, long k1)
+TENON_INLINE next_rows find_next(const packed_operands *o, const packed_depthwise_args *args,
+                                 const packed_part *part, long p)
 {
     const conv_args *a = &args->conv;
     const conv_window *v = &a->window;
-    for (long unit = first; unit < end; unit++) {
-        packed_row row;
-        long n = unit;
-        const long p = cut_index(&n, v->out[1]), at = cut_index(&n, v->out[0]);
-        row.x = o->x + n * a->x_stride[0];
-        row.c = o->c + n * a->c_stride[0] + at * a->c_stride[2] + p * a->c_stride[3];
-#if TENON_POST
-        row.residual = o->residual + n * a->residual_stride[0] + at * a->residual_stride[2] +
-                       p * a->residual_stride[3];
+    const long d = under_tap(v, 0, part->o, 0), h = under_tap(v, 1, p, 0) + v->filter[1];
+    next_rows next;
+    next.x = o->x + part->n * a->x_stride[0] + d * a->x_stride[2] + h * a->x_stride[3] +
+             under_tap(v, 2, part->q, TENON_TAPS / 2) * a->x_stride[4];
+    next.count = args->shape.reuses && p + 1 < part->p1
+                     ? (int)clamp(v->size[1] - h, 0L, (long)v->stride[1])
+                     : 0;
+    return next;
+}
+
+/* Prefetches the columns of these rows under the middle tap of the block from q on, for filters
+ * k … k + TENON_VW - 1, while the block is computed. */
+TENON_INLINE void prefetch_next(const conv_args *a, const next_rows *next, long q, long k)
+{
+#if TENON_BUILTIN_PREFETCH && TENON_TAPS && TENON_SHARE == 1
+    const long step = a->x_stride[4], apart = a->x_stride[3] - PIXELS * TENON_STEP * step;
+    __global const data_t *column = next->x + q * TENON_STEP * step + k;
+    for (int r = 0; r < next->count; r++) {
+#pragma unroll
+        for (int i = 0; i < PIXELS * TENON_STEP; i++) {
+            __builtin_prefetch((const void *)(size_t)column);
+            column += step;
+        }
+        column += apart;
+    }
 #endif
-        row.y = o->y + n * a->y_stride[0] + at * a->y_stride[2] + p * a->y_stride[3];
-        row.at[0] = under_tap(v, 0, at, 0);
-        row.at[1] = under_tap(v, 1, p, 0);
-        for (long q = 0; q < v->out[2]; q += PIXELS) {
-            pixel_block block;
-            make_block(a, q, &block);
-            do_block(o, a, &row, &block, k0, k1);
+}
+
+/* Computes a row of results for a slice. */
+TENON_INLINE void do_row(const packed_operands *o, const packed_depthwise_args *args,
+                         const packed_part *part, const packed_slice *slice, long p,
+                         __local const acc_v *rows)
+{
+    const conv_args *a = &args->conv;
+    packed_row row;
+    row.c = o->c + part->n * a->c_stride[0] + part->o * a->c_stride[2] + p * a->c_stride[3] +
+            part->q * a->c_stride[4];
+#if TENON_POST
+    row.residual = o->residual + part->n * a->residual_stride[0] + part->o * a->residual_stride[2] +
+                   p * a->residual_stride[3] + part->q * a->residual_stride[4];
+#endif
+    row.y = o->y + part->n * a->y_stride[0] + part->o * a->y_stride[2] + p * a->y_stride[3] +
+            part->q * a->y_stride[4];
+    const next_rows next = find_next(o, args, part, p);
+    for (long q = 0; q < part->count; q += PIXELS) {
+        const pixel_block block = {q, (int)min((long)PIXELS, part->count - q)};
+        __local const acc_v *x = rows + q * a->window.stride[2];
+        for (int i = 0; i < slice->vectors; i++) {
+            prefetch_next(a, &next, q, slice->k + i * TENON_VW);
+            do_pixels(o, a, &row, &block, slice, x + i * slice->columns, slice->k + i * TENON_VW,
+                      min(slice->lanes - i * TENON_VW, TENON_VW));
         }
     }
+}
+
+/* Computes the part of a work-item. It is not inlined, since PoCL compiles the body of a kernel
+ * three times. */
+TENON_LOCAL_FUNCTION void do_part(const packed_operands *o, const packed_depthwise_args *args,
+                                  const packed_part *part, __local acc_v *rows)
+{
+    const conv_args *a = &args->conv;
+    const int step = (int)a->window.stride[1], reuses = (int)args->shape.reuses;
+    __global const data_t *x = o->x + part->n * a->x_stride[0];
+    packed_slice slice;
+    slice.rows = (int)a->window.filter[1];
+    slice.columns = (int)args->shape.columns;
+    const int kept = reuses ? max(slice.rows - step, 0) : 0; /* rows that the next one reads, too */
+    for (long k = part->k0; k < part->k1; k += args->shape.slice * TENON_VW) {
+        slice.k = k;
+        slice.lanes = (int)min(part->k1 - k, (long)args->shape.slice * TENON_VW);
+        slice.vectors = (slice.lanes + TENON_VW - 1) / TENON_VW;
+        slice.base = 0;
+        for (long p = part->p0; p < part->p1; p++) {
+            copy_rows(x, a, part, &slice, p, p == part->p0 ? 0 : kept, rows);
+            do_row(o, args, part, &slice, p, rows);
+            slice.base = kept > 0 ? (slice.base + step) % slice.rows : 0;
+        }
+    }
+}
+
+/* Returns the part of work-item `number` of a block of filters that begins with k0. */
+TENON_INLINE packed_part find_part(const packed_depthwise_args *args, long number, long k0)
+{
+    const conv_window *v = &args->conv.window;
+    packed_part part;
+    part.p0 = cut_index(&number, args->shape.parts) * args->shape.run;
+    part.p1 = min(part.p0 + args->shape.run, (long)v->out[1]);
+    part.q = cut_index(&number, args->shape.segments) * args->shape.segment;
+    part.count = min((long)args->shape.segment, v->out[2] - part.q);
+    part.o = cut_index(&number, v->out[0]);
+    part.n = number;
+    part.k0 = k0;
+    part.k1 = min(k0 + args->shape.chunk, (long)args->shape.filters);
+    return part;
 }
 
 TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
@@ -388,9 +444,10 @@ packed_conv_depthwise(__global const data_t *x, __global const data_t *w, __glob
                       __global const data_t *bias, __global data_t *y,
                       CONV_POST_POINTERS const packed_depthwise_args args)
 {
+    __local acc_v rows[TENON_STRIP / TENON_VW];
     const conv_args *a = &args.conv;
-    const long first = (long)get_global_id(0) * args.shape.run,
-               k0 = (long)get_global_id(1) * args.shape.chunk;
+    const packed_part part =
+        find_part(&args, get_global_id(0), (long)get_global_id(1) * args.shape.chunk);
     packed_operands o;
     o.x = x + a->x_offset;
     o.w = w + a->w_offset;
@@ -406,6 +463,5 @@ packed_conv_depthwise(__global const data_t *x, __global const data_t *w, __glob
     o.activation.alpha = TENON_FROM_BITS(a->act_alpha);
     o.activation.beta = TENON_FROM_BITS(a->act_beta);
     o.finishes = can_finish(&o, a);
-    do_rows(&o, &args, first, min(first + args.shape.run, (long)args.shape.units), k0,
-            min(k0 + args.shape.chunk, (long)args.shape.filters));
+    do_part(&o, &args, &part, rows);
 }

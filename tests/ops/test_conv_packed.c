@@ -115,7 +115,8 @@ TEST(groups)
     }
 }
 
-/* Depthwise windows with unrolled and other loops, around blocks of four pixels. */
+/* Depthwise windows with unrolled and other loops, around blocks of eight pixels; several parts of
+ * a plane and of a row, and rows of the image that several rows of results read. */
 TEST(depthwise_windows)
 {
     test_random random = test_random_for(905);
@@ -128,7 +129,15 @@ TEST(depthwise_windows)
             conv_pad(&p, s % 2, 1, s / 2, s / 3);
             check_typed(&p, s % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32, &random);
         }
-    for (int64_t width = 1; width <= 11; width++) {
+    for (int64_t stride = 1; stride <= 3; stride++) {
+        conv_case p = packed_conv(.groups = 37, .c = 37, .filter = {3, 3, 1},
+                                  .size = {50 + 7 * stride, 190 + 3 * stride, 1}, .bias = true);
+        p.geometry.stride[0] = stride;
+        p.geometry.stride[1] = 1 + stride % 2;
+        conv_pad(&p, 1, 1, 1, 1);
+        check_typed(&p, TENON_DTYPE_F32, &random);
+    }
+    for (int64_t width = 1; width <= 19; width++) {
         conv_case p = packed_conv(.groups = 70, .c = 70, .k = 70, .size = {5, width, 1},
                                   .residual = IN_PLACE, .beta = -0.5);
         conv_pad(&p, 1, 1, 1, 1);

@@ -84,7 +84,7 @@ static tn_work work_of(tenon_context *context, const conv_problem *p, const layo
     const double runs = (double)g->m * ((double)g->k / (double)l->run) *
                         (double)tn_gemm_batch_count(g) *
                         (double)blocks_of(p, l->product.panel, values);
-    tn_work work = tn_gemm_cpu_work(context, g, values, (double)tn_round_up(g->n, values[CPU_NR]));
+    tn_work work = tn_gemm_cpu_work(context, g, values, tn_gemm_cpu_columns(context, g, values));
     work.bytes = tn_conv_bytes(p);
     work.rows += 0.5 * runs;
     work.vector_elements += runs * (double)tn_round_up(l->run, tn_gemm_lanes(context, p->dtype));
@@ -122,7 +122,7 @@ int64_t tn_packed_span(const conv_problem *p)
 
 _Static_assert(sizeof(packed_pixels) <= PACKED_SHAPE_SIZE &&
                    sizeof(packed_strips) <= PACKED_SHAPE_SIZE &&
-                   sizeof(packed_units) <= PACKED_SHAPE_SIZE,
+                   sizeof(packed_parts) <= PACKED_SHAPE_SIZE,
                "PACKED_SHAPE_SIZE is too small");
 
 tenon_status tn_conv_packed_record(const char *caller, tn_recording *recording,

@@ -142,7 +142,7 @@ static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_pr
     if (choice->misfit != NULL || why != NULL)
         return why;
     const tn_work work =
-        tn_gemm_cpu_work(context, &p->gemm, values, (double)tn_round_up(p->gemm.n, values[CPU_NR]));
+        tn_gemm_cpu_work(context, &p->gemm, values, tn_gemm_cpu_columns(context, &p->gemm, values));
     tn_choice_add(context, choice, &work);
     tn_packed_cpu_options(context, p, "", choice);
     return NULL;
@@ -163,12 +163,13 @@ static tenon_status packed_gemm_cpu_launch(const char *caller, tn_recording *rec
 /* The rows leave partial tiles of several heights: 8, 4 and 1; 1; and 2 after tiles of fourteen
  * rows; 3, 1 and 2 after tiles of four. The first K exceeds two of the longest blocks by a
  * remainder, which makes a block between the first and the last; the others exceed one block. The
- * second work-group of columns is partial. */
+ * second work-group of columns is partial: its last vector is full in the second case, and the only
+ * one of its panel in the last two. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .serves = "panels, with any a, c and d, on CPUs",
                                       .awkward =
-                                          "m=27 n=np*nr+nr/2+3 k=2091; m=29 n=np*nr+nr/2+3 k=1067; "
-                                          "m=30 n=np*nr+nr/2+3 k=1067",
+                                          "m=27 n=np*nr+nr/2+3 k=2091; m=29 n=np*nr+nr/2 k=1067; "
+                                          "m=30 n=np*nr+nr/2-3 k=1067",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = packed_gemm_cpu_configure,
                                       .launch = packed_gemm_cpu_launch};
