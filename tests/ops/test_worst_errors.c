@@ -17,7 +17,7 @@
 #include "ops/registry.h"
 
 #define QUICK_ONE_IN 8  /* the quick set checks one of 8 operations */
-#define GROUPS       40 /* of a measurement, at least, per type */
+#define GROUPS       20 /* of a measurement, at least, per type */
 #define MOST_BUILT   (1 << 16)
 #define DRAWS        3 /* of a call that needs no other kernels */
 
@@ -143,7 +143,7 @@ static bool check_group(const char *line, tenon_dtype type, long size, long most
 static uint32_t measure(const tn_operation *operation, uint32_t lines, tenon_dtype type, long most,
                         test_random *random)
 {
-    const long groups = GROUPS > 2 * lines ? GROUPS : 2 * lines, size = most / groups + 1;
+    const long groups = GROUPS > lines ? GROUPS : lines, size = most / groups + 1;
     uint32_t without = 0, checked = 0;
     for (uint32_t n = 0; without < 2 * lines; n++)
         if (check_group(operation->examples[n % lines], type, size, most, random)) {
