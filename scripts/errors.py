@@ -67,7 +67,7 @@ def table(found):
             if ratio == 0:
                 exact.setdefault((name, way), []).append(f"{dtype} {problems} ({shapes})")
                 continue
-            rows.append(f"| `{name}` | {way} | {dtype} | {problems} ({shapes}) | {ratio:.2g} |\n")
+            rows.append(f"| `{name}` | {way} | {dtype} | {problems} ({shapes}) | {ratio:.3g} |\n")
             if ratio < LOOSE:
                 loose.append(f"`{name}` {way} {dtype} ({ratio:.1g})")
     same = [f"- `{name}` {way}: {', '.join(types)}\n" for (name, way), types in exact.items()]
