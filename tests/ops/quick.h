@@ -27,6 +27,4 @@ bool quick_tries(const char *solver);
 /* Prints how many calls were left out. */
 void quick_print(void);
 
-void quick_close(void);
-
 #endif

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "builds.h"
 #include "emulation.h"
 #include "quick.h"
 #include "tally.h"
@@ -17,7 +18,7 @@ tenon_stream *test_stream;
 
 static void close_device(void)
 {
-    quick_close();
+    builds_close();
     tenon_stream_destroy(test_stream);
     tenon_context_release(test_context);
 }

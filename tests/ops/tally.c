@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 /* The worst error of each operation and type, relative to its bound. */
 #define MAX_WORST 1024
 static struct worst {
@@ -13,6 +16,8 @@ static struct worst {
     tenon_dtype dtype;
     double ratio;
     long results;
+    uint64_t *shapes; /* hashes of the different sizes of the operands of random problems */
+    size_t shape_count, shape_capacity;
 } worst[MAX_WORST + 1];
 static const char *running = "others"; /* the operation of the current results */
 
@@ -56,18 +61,60 @@ void tally_errors(const double *got, const tn_bounded *expected, int64_t count, 
     }
 }
 
-void tally_error(const tn_operation *operation, tenon_dtype dtype, double ratio)
+static uint64_t shape_of(const tn_case *problem)
 {
-    struct worst *w = worst_of(name_of(operation), dtype);
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < problem->operation->operand_count; i++) {
+        const tenon_tensor *view = &problem->views[i];
+        if (view->dtype != TENON_DTYPE_INVALID)
+            hash = XXH3_64bits_withSeed(view->shape, view->rank * sizeof *view->shape, hash + i);
+    }
+    return hash;
+}
+
+static void add_shape(struct worst *w, uint64_t shape)
+{
+    for (size_t i = 0; i < w->shape_count; i++)
+        if (w->shapes[i] == shape)
+            return;
+    if (w->shape_count == w->shape_capacity) {
+        w->shape_capacity = 2 * w->shape_capacity + 64;
+        w->shapes = realloc(w->shapes, w->shape_capacity * sizeof *w->shapes);
+        assert_non_null(w->shapes);
+    }
+    w->shapes[w->shape_count++] = shape;
+}
+
+void tally_problem(const tn_case *problem, tenon_dtype dtype, double ratio)
+{
+    struct worst *w = worst_of(name_of(problem->operation), dtype);
     w->results++;
     w->ratio = ratio > w->ratio ? ratio : w->ratio;
+    add_shape(w, shape_of(problem));
+}
+
+long tally_results(const tn_operation *operation, tenon_dtype dtype)
+{
+    return worst_of(name_of(operation), dtype)->results;
+}
+
+static void print_of(const struct worst *w)
+{
+    if (w->results == 0)
+        return;
+    printf("%s %s: worst error %.3g of its bound in %ld results", w->operation,
+           tenon_dtype_string(w->dtype), w->ratio, w->results);
+    if (w->shape_count > 0)
+        printf(" with %zu shapes", w->shape_count);
+    printf("\n");
 }
 
 static void print_worst(void)
 {
-    for (const struct worst *w = worst; w->operation != NULL; w++)
-        printf("%s %s: worst error %.3g of its bound in %ld results\n", w->operation,
-               tenon_dtype_string(w->dtype), w->ratio, w->results);
+    for (struct worst *w = worst; w->operation != NULL; w++) {
+        print_of(w);
+        free(w->shapes);
+    }
 }
 
 /* Number of runs of each solver, for the output of a test run. */

@@ -2,7 +2,13 @@
  * Measures the worst error of every operation relative to its bound (`./run errors`): calls derived
  * from the operation's examples, with random sizes, layouts, kinds and flags, which the automatic
  * choice computes and the reference checks.
+ *
+ * Most of the time of a problem is that of compiling its kernels. A measurement of many problems
+ * (TENON_TEST_PROBLEMS) therefore takes them in groups: the first of a group may need any kernels,
+ * the others are new calls that need only kernels built before, or the first call with new values.
  */
+#include "builds.h"
+#include "derived_case.h"
 #include "fixture.h"
 #include "quick.h"
 #include "tally.h"
@@ -10,163 +16,72 @@
 #include "base/dtype.h"
 #include "ops/registry.h"
 
-#define ATTEMPTS      24 /* at variants of an example that the operation accepts */
-#define QUICK_ONE_IN  8  /* the quick set checks one of 8 operations */
-#define MOST_SIZES    24
-#define MOST_SIZE     5000
-#define MOST_ELEMENTS (1 << 17)
+#define QUICK_ONE_IN 8  /* the quick set checks one of 8 operations */
+#define GROUPS       20 /* of a measurement, at least, per type */
+#define MOST_BUILT   (1 << 16)
+#define DRAWS        3 /* of a call that needs no other kernels */
 
-/* New sizes for those of an example. Equal sizes stay equal, since most of them must. */
-typedef struct sizes {
-    int64_t from[MOST_SIZES], to[MOST_SIZES];
-    uint32_t count;
-} sizes;
+/* Builds that the problems of this process needed, as an open hash table. */
+static uint64_t built[MOST_BUILT];
+static uint32_t built_count;
 
-/* Returns the size that replaces another one. One, and sizes beyond the table, are kept. */
-static int64_t replaced(sizes *s, int64_t size, test_random *random)
+/* Returns the place of a build, which is 0 if it is new. */
+static uint64_t *place_of(uint64_t key)
 {
-    uint32_t i = 0;
-    while (i < s->count && s->from[i] != size)
-        i++;
-    if (size <= 1 || i == MOST_SIZES)
-        return size;
-    if (i == s->count) {
-        const int64_t most = test_one_in(random, 3) ? 2 * size : size;
-        s->count++;
-        s->from[i] = size;
-        s->to[i] = test_one_in(random, 3)
-                       ? size
-                       : test_between(random, 1, most < MOST_SIZE ? most : MOST_SIZE);
-    }
-    return s->to[i];
+    uint32_t at = (uint32_t)key % MOST_BUILT;
+    while (built[at] != 0 && built[at] != key)
+        at = (at + 1) % MOST_BUILT;
+    return &built[at];
 }
 
-/* Gives a view a new shape: dense, with its dimensions in the old order in memory. */
-static void reshape(tenon_tensor *view, sizes *s, test_random *random)
-{
-    bool is_done[TENON_MAX_RANK] = {false};
-    int64_t old[TENON_MAX_RANK], step = 1;
-    memcpy(old, view->stride, sizeof old);
-    for (uint32_t d = 0; d < view->rank; d++)
-        view->shape[d] = replaced(s, view->shape[d], random);
-    for (uint32_t n = 0; n < view->rank; n++) {
-        uint32_t next = TENON_MAX_RANK;
-        for (uint32_t d = view->rank; d-- > 0;)
-            if (!is_done[d] && (next == TENON_MAX_RANK || old[d] < old[next]))
-                next = d;
-        is_done[next] = true;
-        if (old[next] != 0) { /* otherwise it is broadcast */
-            view->stride[next] = step;
-            step *= view->shape[next];
-        }
-    }
-}
-
-static void change_views(tn_case *c, sizes *s, test_random *random)
-{
-    const bool lays_out = test_one_in(random, 2);
-    for (uint32_t i = 0; i < c->operation->operand_count; i++) {
-        tenon_tensor *view = &c->views[i];
-        if (view->dtype == TENON_DTYPE_INVALID || c->same[i] != 0)
-            continue;
-        reshape(view, s, random);
-        if (lays_out && test_one_in(random, 2))
-            *view = test_random_view(random, view->dtype, view->rank, view->shape);
-    }
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (c->same[i] != 0)
-            c->views[i] = c->views[c->same[i] - 1];
-}
-
-/* Selects other words of the fields that have words, and other flags. */
-static void change_words(tn_case *c, test_random *random)
-{
-    for (uint32_t f = 0; f < c->operation->field_count; f++) {
-        const tn_field *field = &c->operation->fields[f];
-        uint32_t words = 0;
-        while (field->words != NULL && field->words[words] != NULL)
-            words++;
-        for (uint32_t i = 0; i < field->count && words > 0 && test_one_in(random, 2); i++) {
-            const uint32_t word = (uint32_t)test_between(random, 0, (int64_t)words - 1);
-            memcpy(c->params.bytes + field->offset + i * field->step, &word, sizeof word);
-        }
-    }
-    if (test_one_in(random, 3))
-        c->params.head.flags = (uint32_t)test_next(random) & c->operation->flags;
-}
-
-/* Replaces the sizes among the parameters, such as the number of packed filters. */
-static void change_numbers(tn_case *c, sizes *s, test_random *random)
-{
-    for (uint32_t f = 0; f < c->operation->field_count; f++) {
-        const tn_field *field = &c->operation->fields[f];
-        for (uint32_t i = 0; i < field->count && field->type == TN_FIELD_I64; i++) {
-            unsigned char *at = c->params.bytes + field->offset + i * field->step;
-            int64_t number;
-            memcpy(&number, at, sizeof number);
-            number = replaced(s, number, random);
-            memcpy(at, &number, sizeof number);
-        }
-    }
-}
-
-/* Returns true if the operation accepts the call. Operations with packed weights find out by a
- * plan.
- */
-static bool is_accepted(const tn_case *c, const tenon_tensor *const *views)
-{
-    tenon_plan *plan = NULL;
-    const tenon_status status =
-        c->operation->plan != NULL
-            ? tn_operation_call_plan(c->operation, test_context, c->params.bytes, views, &plan)
-            : tn_operation_supported(c->operation, test_context, c->params.bytes, views);
-    tenon_plan_release(plan);
-    return status == TENON_OK;
-}
-
-static bool is_supported(const tn_case *c)
+/* Finds the builds of a case. Returns false if its call fails. */
+static bool builds_of(const tn_case *c, call_builds *builds)
 {
     const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
-    for (uint32_t i = 0; i < c->operation->operand_count; i++) {
-        if (c->views[i].dtype == TENON_DTYPE_INVALID)
-            continue;
-        views[i] = &c->views[i];
-        if (tenon_tensor_elements(views[i]) > MOST_ELEMENTS)
-            return false;
-    }
-    return quick_admits(c->operation, c->params.bytes, views) && is_accepted(c, views);
-}
-
-/* Derives a call from an example. Returns false if none is accepted. */
-static bool derive(const char *line, tenon_dtype type, test_random *random, tn_case *c)
-{
-    for (int i = 0; i < ATTEMPTS; i++) {
-        sizes s = {.count = 0};
-        assert_ok(tn_case_parse_line(line, type, c));
-        c->seed = test_next(random);
-        change_words(c, random);
-        if (i < ATTEMPTS / 2) { /* the others keep the sizes */
-            change_views(c, &s, random);
-            if (test_one_in(random, 2))
-                change_numbers(c, &s, random);
-        }
-        if (is_supported(c))
-            return true;
-    }
-    return false;
-}
-
-/* Returns the type of an operation's problem: that of its first floating-point operand, or of its
- * first operand. */
-static tenon_dtype type_of(const tn_case *c)
-{
     for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (tn_dtype_is_float(c->views[i].dtype))
-            return c->views[i].dtype;
-    return c->views[0].dtype;
+        if (c->views[i].dtype != TENON_DTYPE_INVALID)
+            views[i] = &c->views[i];
+    return builds_of_call(c->operation, c->params.bytes, views, builds);
 }
 
-static void check(const tn_case *c)
+static void note_builds(const tn_case *c)
+{
+    call_builds builds;
+    if (!builds_of(c, &builds))
+        return;
+    for (int i = 0; i < builds.count; i++) {
+        uint64_t *place = place_of(builds.keys[i]);
+        if (*place == 0 && built_count < MOST_BUILT / 2) {
+            *place = builds.keys[i];
+            built_count++;
+        }
+    }
+}
+
+static bool is_built(const tn_case *c)
+{
+    call_builds builds;
+    bool all = builds_of(c, &builds);
+    for (int i = 0; all && i < builds.count; i++)
+        all = *place_of(builds.keys[i]) != 0;
+    return all;
+}
+
+/* Returns the type of a problem with T = `type`: T if an operand has it, or else that of its first
+ * floating-point operand, or of its first operand. */
+static tenon_dtype type_of(const tn_case *c, tenon_dtype type)
+{
+    tenon_dtype first = TENON_DTYPE_INVALID;
+    for (uint32_t i = 0; i < c->operation->operand_count; i++) {
+        if (c->views[i].dtype == type)
+            return type;
+        if (first == TENON_DTYPE_INVALID && tn_dtype_is_float(c->views[i].dtype))
+            first = c->views[i].dtype;
+    }
+    return first != TENON_DTYPE_INVALID ? first : c->views[0].dtype;
+}
+
+static void check(const tn_case *c, tenon_dtype type)
 {
     char text[TN_CASE_TEXT_SIZE];
     tn_case_result result;
@@ -174,28 +89,86 @@ static void check(const tn_case *c)
         fail_msg("%s: %s", tn_case_text(c, text), tenon_last_error());
     if (!result.served || !result.right)
         fail_msg("%s: %s", tn_case_text(c, text), result.why);
-    tally_error(c->operation, type_of(c), result.error_over_bound);
+    tally_problem(c, type_of(c, type), result.error_over_bound);
+}
+
+/* Checks `count` problems with T = `type`, derived from the examples in turn. */
+static uint32_t check_some(const tn_operation *operation, uint32_t lines, tenon_dtype type,
+                           int count, test_random *random)
+{
+    uint32_t derived = 0;
+    for (int n = 0; n < count; n++) {
+        tn_case c;
+        if (!derived_case(operation->examples[(uint32_t)n % lines], type, random, &c))
+            continue;
+        check(&c, type);
+        derived++;
+    }
+    return derived;
+}
+
+/* Replaces a call by another one from the same example that needs no other kernels, or gives it new
+ * values. */
+static void renew(const char *line, tenon_dtype type, test_random *random, tn_case *c)
+{
+    for (int i = 0; i < DRAWS; i++) {
+        tn_case other;
+        if (derived_case(line, type, random, &other) && is_built(&other)) {
+            *c = other;
+            return;
+        }
+    }
+    c->seed = test_next(random);
+}
+
+/* Checks a group of up to `size` problems of one example, but of each type no more than `most`.
+ * Returns false if there is none. */
+static bool check_group(const char *line, tenon_dtype type, long size, long most,
+                        test_random *random)
+{
+    tn_case c;
+    if (!derived_case(line, type, random, &c))
+        return false;
+    const long left = most - tally_results(c.operation, type_of(&c, type));
+    note_builds(&c);
+    for (long i = 0; i < (left < size ? left : size); i++) {
+        if (i > 0)
+            renew(line, type, random, &c);
+        check(&c, type);
+    }
+    return left > 0;
+}
+
+/* Checks groups of problems with T = `type` until there are `most`, or no example has more. */
+static uint32_t measure(const tn_operation *operation, uint32_t lines, tenon_dtype type, long most,
+                        test_random *random)
+{
+    const long groups = GROUPS > lines ? GROUPS : lines, size = most / groups + 1;
+    uint32_t without = 0, checked = 0;
+    for (uint32_t n = 0; without < 2 * lines; n++)
+        if (check_group(operation->examples[n % lines], type, size, most, random)) {
+            checked++;
+            without = 0;
+        } else
+            without++;
+    return checked;
 }
 
 /* Checks problems of an operation in every type. */
 static void check_operation(const tn_operation *operation)
 {
     test_random random = test_random_for(911);
-    uint32_t lines = 1, derived = 0;
+    const int most = test_problems(0);
+    uint32_t lines = 1, checked = 0;
     if (!quick_draws(operation->name, QUICK_ONE_IN))
         return;
     assert_non_null(operation->examples[0]);
     while (operation->examples[lines] != NULL)
         lines++;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int n = 0; n < test_problems(2); n++) {
-            tn_case c;
-            if (!derive(operation->examples[(uint32_t)n % lines], *type, &random, &c))
-                continue;
-            check(&c);
-            derived++;
-        }
-    assert_true(derived > 0 || quick_is_on());
+        checked += most > 0 ? measure(operation, lines, *type, most, &random)
+                            : check_some(operation, lines, *type, 2, &random);
+    assert_true(checked > 0 || quick_is_on());
 }
 
 #define X(name)                                                                                    \
