@@ -7,7 +7,7 @@
 
 /* The experts are a multiple of 1 to 4 members. Inputs and results of the layer have WIDTH columns.
  */
-enum { WIDTH = 16, HIDDEN = 32, EXPERTS = 12, CHOSEN = 2, ROWS = 32, STEPS = 150 };
+enum { WIDTH = 16, HIDDEN = 32, EXPERTS = 12, CHOSEN = 2, ROWS = 32, STEPS = 90 };
 #define RATE 0.01
 
 enum { GATE, FIRST, SECOND, WEIGHTS }; /* of the gate, and of the experts' two layers */
