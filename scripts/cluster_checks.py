@@ -73,11 +73,11 @@ def check_simple_training(mpi, results):
             continue
         for path in (whole, parts):
             path.unlink(missing_ok=True)
-        jobs = [plain(mpi, results, 2, program, words) for words in ([whole], [parts, 200], [parts])]
-        found = re.search(r"-3\.00 -2\.00 -1\.00 -?0\.00 1\.00 2\.00 3\.00 4\.00", jobs[2].text())
+        ended = [plain(mpi, results, 2, program, words) for words in ([whole], [parts, 200], [parts])]
+        found = re.search(r"-3\.00 -2\.00 -1\.00 -?0\.00 1\.00 2\.00 3\.00 4\.00", ended[2].text())
         problem = None if found else "the weights were not found"
         if problem is None and whole.read_bytes() != parts.read_bytes():
             problem = "the checkpoint differs after resuming"
-        results.add(f"{mpi.version}: {program}, resumed", problem, jobs[2])
+        results.add(f"{mpi.version}: {program}, resumed", problem, ended[2])
         for path in (whole, parts):
             path.unlink(missing_ok=True)
