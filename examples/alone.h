@@ -7,8 +7,8 @@
 
 typedef struct alone {
     tenon_stream *stream;
-    network n;
-    uint32_t count; /* parameters */
+    network n, last; /* `last`: the rows of `n` that the last part used */
+    uint32_t count;  /* parameters */
     tenon_tensor values[MOST_PARAMETERS], sums[MOST_PARAMETERS], gradients[MOST_PARAMETERS],
         firsts[MOST_PARAMETERS], seconds[MOST_PARAMETERS];
     float first_error; /* of the first part */
@@ -34,25 +34,38 @@ static inline alone alone_open(tenon_context *context, const int64_t *widths, in
     return a;
 }
 
-/* Takes step number `step`, counted from 1. */
-static inline void alone_step(alone *a, uint64_t step, uint32_t parts, double rate)
+/* Adds the gradients of a part of the batch, which is computed in `n`. `share`: of its rows in the
+ * batch. */
+static inline void alone_part(alone *a, network *n, uint64_t step, uint32_t parts, uint32_t part,
+                              double share, bool is_first)
 {
-    for (uint32_t part = 0; part < parts; part++) {
-        const tenon_tensor *gradients = part == 0 ? a->sums : a->gradients;
-        network_draw(&a->n, &a->n.values[0], step, parts, part);
-        for (int i = 0; i < a->n.layers; i++)
-            network_forward(&a->n, i, &a->values[2 * i]);
-        if (step == 1 && part == 0)
-            a->first_error = network_error(&a->n);
-        network_loss(&a->n, parts);
-        for (int i = a->n.layers; i-- > 0;)
-            network_backward(&a->n, i, &a->values[2 * i], &gradients[2 * i]);
-        for (uint32_t i = 0; i < a->count && part > 0; i++)
-            TRY(tenon_elementwise(a->stream, NULL, &a->sums[i], &gradients[i], &a->sums[i], NULL));
-    }
+    const tenon_tensor *gradients = is_first ? a->sums : a->gradients;
+    a->last = *n;
+    network_draw(n, &n->values[0], step, parts, part);
+    for (int i = 0; i < n->layers; i++)
+        network_forward(n, i, &a->values[2 * i]);
+    if (step == 1 && is_first)
+        a->first_error = network_error(n);
+    network_loss(n, share);
+    for (int i = n->layers; i-- > 0;)
+        network_backward(n, i, &a->values[2 * i], &gradients[2 * i]);
+    for (uint32_t i = 0; i < a->count && !is_first; i++)
+        TRY(tenon_elementwise(a->stream, NULL, &a->sums[i], &gradients[i], &a->sums[i], NULL));
+}
+
+static inline void alone_update(alone *a, uint64_t step, double rate)
+{
     for (uint32_t i = 0; i < a->count; i++)
         TRY(tenon_adam(a->stream, &tenon_adam_params(.learning_rate = rate, .step = step),
                        &a->sums[i], &a->values[i], &a->firsts[i], &a->seconds[i], NULL, NULL));
+}
+
+/* Takes step number `step`, counted from 1, with equal parts. */
+static inline void alone_step(alone *a, uint64_t step, uint32_t parts, double rate)
+{
+    for (uint32_t part = 0; part < parts; part++)
+        alone_part(a, &a->n, step, parts, part, 1. / parts, part == 0);
+    alone_update(a, step, rate);
 }
 
 /* Returns how many elements of `count` parameters from the one of number `first` on differ from
@@ -61,19 +74,8 @@ static inline int64_t alone_differences(alone *a, tenon_stream *stream, uint32_t
                                         uint32_t count, const tenon_tensor *parameters)
 {
     int64_t different = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const int64_t elements = tenon_tensor_elements(&parameters[i]);
-        const size_t bytes = (size_t)elements * sizeof(float);
-        uint32_t *ours = malloc(bytes), *expected = malloc(bytes); /* bits of floats */
-        if (ours == NULL || expected == NULL)
-            abort();
-        TRY(tenon_tensor_download(stream, &parameters[i], ours, bytes, NULL));
-        TRY(tenon_tensor_download(a->stream, &a->values[first + i], expected, bytes, NULL));
-        for (int64_t e = 0; e < elements; e++)
-            different += ours[e] != expected[e];
-        free(ours);
-        free(expected);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        different += network_differences(stream, &parameters[i], a->stream, &a->values[first + i]);
     return different;
 }
 
@@ -81,7 +83,7 @@ static inline int64_t alone_differences(alone *a, tenon_stream *stream, uint32_t
  * tenth, otherwise 0. */
 static inline int alone_report(alone *a, const char *name, uint32_t rank, int64_t different)
 {
-    const float error = network_error(&a->n);
+    const float error = network_error(&a->last);
     printf("%s %u: %lld parameters differ from one device; error %.3g, at first %.3g\n", name,
            (unsigned)rank, (long long)different, (double)error, (double)a->first_error);
     return different != 0 || !(error < a->first_error / 10);

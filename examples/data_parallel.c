@@ -50,7 +50,7 @@ static void compute(member *m, uint32_t local, tenon_buckets *buckets, uint64_t 
     network_draw(&m->n, &m->n.values[0], step, parts, part);
     for (int i = 0; i < LAYERS; i++)
         network_forward(&m->n, i, &m->values[2 * i]);
-    network_loss(&m->n, parts);
+    network_loss(&m->n, 1. / parts);
     for (int i = LAYERS; i-- > 0;) {
         network_backward(&m->n, i, &m->values[2 * i], &gradients[2 * i]);
         for (uint32_t p = 2; p-- > 0;)

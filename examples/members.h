@@ -75,6 +75,32 @@ static inline members members_open(int *argc, char ***argv, uint32_t size, bool 
     return m;
 }
 
+/* Makes a group of some members, of whose ranks `ranks` is a list in ascending order. All processes
+ * call this; NULL in those without one of the members. */
+static inline tenon_group *members_group(const members *m, uint32_t count, const uint32_t *ranks)
+{
+    tenon_group_params params = TENON_GROUP_PARAMS_INIT;
+    tenon_stream *streams[MOST_MEMBERS], *const *own = m->sums[0] != NULL ? m->sums : m->streams;
+    tenon_group *group = NULL;
+    uint32_t local = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (ranks[i] >= m->first && ranks[i] - m->first < m->local)
+            streams[local++] = own[ranks[i] - m->first];
+#ifdef WITH_MPI
+    tenon_transport transport;
+    MPI_Comm some;
+    MPI_Comm_split(MPI_COMM_WORLD, local > 0 ? 0 : MPI_UNDEFINED, (int)m->first, &some);
+    if (local > 0) {
+        TRY(tenon_mpi_transport(some, &transport)); /* makes a communicator of its own */
+        MPI_Comm_free(&some);
+        params.transport = &transport;
+    }
+#endif
+    if (local > 0)
+        TRY(tenon_group_create(streams, local, &params, &group));
+    return group;
+}
+
 static inline void members_close(members *m)
 {
     tenon_group_destroy(m->group);

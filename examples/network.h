@@ -70,6 +70,18 @@ static inline void network_close(network *n)
     tenon_tensor_destroy(&n->target);
 }
 
+/* Returns the network for a batch of fewer rows, in the same memory. */
+static inline network network_rows(const network *n, int64_t rows)
+{
+    network fewer = *n;
+    for (int i = 0; i <= n->layers; i++) {
+        fewer.values[i] = tenon_tensor_slice(n->values[i], 0, 0, rows);
+        fewer.slopes[i] = tenon_tensor_slice(n->slopes[i], 0, 0, rows);
+    }
+    fewer.target = tenon_tensor_slice(n->target, 0, 0, rows);
+    return fewer;
+}
+
 /* Writes views, without memory, of the parameters of layers. Returns their number. */
 static inline uint32_t network_views(const int64_t *widths, int layers, tenon_tensor *views)
 {
@@ -106,10 +118,11 @@ static inline void network_forward(network *n, int layer, const tenon_tensor *pa
                    &n->values[layer + 1], NULL));
 }
 
-/* Computes the gradient of the loss: half of the mean square, of all parts of a batch. */
-static inline void network_loss(network *n, uint32_t parts)
+/* Computes the gradient of the loss, which is half of the mean square. `share`: of these rows in
+ * the batch. */
+static inline void network_loss(network *n, double share)
 {
-    TRY(tenon_mse_backward(n->stream, &tenon_mse_params(.scale = 0.5 / parts),
+    TRY(tenon_mse_backward(n->stream, &tenon_mse_params(.scale = 0.5 * share),
                            &n->values[n->layers], &n->target, NULL, &n->slopes[n->layers], NULL));
 }
 
@@ -131,16 +144,41 @@ static inline void network_backward(network *n, int layer, const tenon_tensor *p
     TRY(tenon_gemm(n->stream, NULL, dy, &w_t, NULL, NULL, &n->slopes[layer], NULL));
 }
 
-/* Returns the mean square of the differences from the target. */
-static inline float network_error(network *n)
+/* Returns how many elements of two tensors of f32 have other bits. */
+static inline int64_t network_differences(tenon_stream *a_stream, const tenon_tensor *a,
+                                          tenon_stream *b_stream, const tenon_tensor *b)
+{
+    const int64_t elements = tenon_tensor_elements(a);
+    const size_t bytes = (size_t)elements * sizeof(float);
+    uint32_t *a_bits = malloc(bytes), *b_bits = malloc(bytes);
+    int64_t different = 0;
+    if (a_bits == NULL || b_bits == NULL)
+        abort();
+    TRY(tenon_tensor_download(a_stream, a, a_bits, bytes, NULL));
+    TRY(tenon_tensor_download(b_stream, b, b_bits, bytes, NULL));
+    for (int64_t e = 0; e < elements; e++)
+        different += a_bits[e] != b_bits[e];
+    free(a_bits);
+    free(b_bits);
+    return different;
+}
+
+/* Returns the mean square of the differences between results and their target. */
+static inline float network_mean_square(tenon_stream *stream, const tenon_tensor *y,
+                                        const tenon_tensor *target)
 {
     float error;
     tenon_tensor loss;
-    TRY(tenon_tensor_create(tenon_stream_context(n->stream), TENON_DTYPE_F32, 0, NULL, &loss));
-    TRY(tenon_mse_forward(n->stream, NULL, &n->values[n->layers], &n->target, &loss, NULL));
-    TRY(tenon_tensor_download(n->stream, &loss, &error, sizeof error, NULL));
+    TRY(tenon_tensor_create(tenon_stream_context(stream), TENON_DTYPE_F32, 0, NULL, &loss));
+    TRY(tenon_mse_forward(stream, NULL, y, target, &loss, NULL));
+    TRY(tenon_tensor_download(stream, &loss, &error, sizeof error, NULL));
     tenon_tensor_destroy(&loss);
     return error;
+}
+
+static inline float network_error(network *n)
+{
+    return network_mean_square(n->stream, &n->values[n->layers], &n->target);
 }
 
 #endif

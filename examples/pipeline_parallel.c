@@ -87,7 +87,7 @@ static void backward(stage *s, tenon_group *group, uint32_t micro_batch)
     network *n = &s->flights[micro_batch % s->count];
     const tenon_tensor *gradients = micro_batch == 0 ? s->sums : s->gradients;
     if (n->is_end)
-        network_loss(n, MICRO_BATCHES);
+        network_loss(n, 1. / MICRO_BATCHES);
     else
         TRY(tenon_group_receive(group, s->number + 1, s->number, &n->slopes[s->layers], NULL));
     for (int i = s->layers; i-- > 0;)

@@ -23,7 +23,7 @@ static void compute(network *n, tenon_sharded_adam *adam, uint32_t local, uint64
     network_draw(n, &n->values[0], step, parts, part);
     for (int i = 0; i < LAYERS; i++)
         network_forward(n, i, &parameters[2 * i]);
-    network_loss(n, parts);
+    network_loss(n, 1. / parts);
     for (int i = LAYERS; i-- > 0;)
         network_backward(n, i, &parameters[2 * i], &gradients[2 * i]);
 }

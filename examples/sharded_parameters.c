@@ -39,7 +39,7 @@ static void train(const members *all, tenon_sharded_layers *layers, network *n, 
             network_forward(&n[m], i, &parameters[2 * m]);
     }
     for (uint32_t m = 0; m < all->local; m++)
-        network_loss(&n[m], all->size);
+        network_loss(&n[m], 1. / all->size);
     for (int i = LAYERS; i-- > 0;) {
         TRY(tenon_sharded_layers_gather(layers, (uint32_t)i, &parameters));
         const tenon_tensor *gradients = tenon_sharded_layers_gradients(layers, (uint32_t)i);

@@ -246,6 +246,54 @@ TENON_CALL tenon_status tenon_sharded_layers_step(tenon_sharded_layers *layers,
 TENON_CALL tenon_status tenon_divide_batch(int64_t batch, uint32_t members, const double *speeds,
                                            int64_t *counts);
 
+/** The samples of a batch that each member of a data-parallel training gets, by the times that they
+ * need. Opaque; needs no group and no context. All members begin with equal shares. The times of a
+ * few steps change them; then the shares are fixed, so that later steps, and a training that is
+ * resumed with the same counts, are reproducible.
+ *
+ *     for each step:
+ *         compute on each member the gradients of tenon_shares_counts(shares)[rank] samples
+ *         while tenon_shares_is_fixed(shares) is 0: measure these times, exchange them
+ *             (tenon_group_all_gather) and call tenon_shares_record
+ *
+ * Each division is used for two steps, and the shorter time of each member counts, because the
+ * first step with new shapes also selects and compiles kernels. The next division is that of
+ * tenon_divide_batch by the speeds so far. At most three divisions follow; the one with the
+ * shortest step is kept. If there are more members than samples, they take turns first, so that
+ * each one is measured. Once the shares are fixed, members without samples need not take part.
+ *
+ * Calls on one object must not overlap in time. */
+typedef struct tenon_shares tenon_shares;
+
+/** Creates shares.
+ *  @param batch    samples, 1 to INT32_MAX
+ *  @param members  1 to TENON_GROUP_MAX_MEMBERS
+ *  @param counts   the samples of each member from an earlier training, together `batch`: the
+ *                  shares are fixed. NULL: they are measured, if there are at least two members
+ *  @param out      receives the shares, to be freed with tenon_shares_destroy; NULL on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY */
+TENON_CALL tenon_status tenon_shares_create(int64_t batch, uint32_t members, const int64_t *counts,
+                                            tenon_shares **out);
+
+/** Frees the shares. NULL is allowed. */
+TENON_API void tenon_shares_destroy(tenon_shares *shares);
+
+/** Returns the samples of each member in the next step, in an array that exists until the shares
+ * are destroyed and that tenon_shares_record changes. NULL for NULL. */
+TENON_API const int64_t *tenon_shares_counts(const tenon_shares *shares);
+
+/** Returns 1 if the shares do not change any more, otherwise 0; 0 for NULL. */
+TENON_API int tenon_shares_is_fixed(const tenon_shares *shares);
+
+/** Takes the times of a step that was made with these shares, which may change them. Does nothing
+ * once they are fixed. In several processes all of them must give the same times. Measure from
+ * before the work of a step is enqueued to the end of the stream's work, without collectives, which
+ * would add the others' times: give the group other streams.
+ *  @param seconds  of each member; those of members without samples are ignored
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also a time that is not positive and finite);
+ *          the shares are then unchanged */
+TENON_CALL tenon_status tenon_shares_record(tenon_shares *shares, const double *seconds);
+
 /** A step of a pipeline. */
 typedef struct tenon_pipeline_step {
     uint32_t stage;       /**< 0 for the first layers */
@@ -322,6 +370,20 @@ TENON_CALL tenon_status tenon_exchange_dispatch(tenon_exchange *exchange, const 
  *  @return as tenon_exchange_dispatch */
 TENON_CALL tenon_status tenon_exchange_collect(tenon_exchange *exchange, const tenon_tensor *x,
                                                const tenon_tensor *y);
+
+/** Copies dispatched rows to blocks, one for each expert of a member. A product of the transposed
+ * blocks of inputs and of the blocks of gradients is the gradient of the experts' weights; its bits
+ * do not depend on how experts are divided among members. Returns without waiting.
+ *  @param x  one per local member: rows in the order of tenon_exchange_dispatch, as many as its y
+ *            has, such as that y or what was computed of it. The other dimensions, any strides and
+ *            any type but the f8 types are allowed. What follows the last expert's rows is not read
+ *  @param y  one per local member, of x's type: the member's experts × the shape of x. Receives
+ * each expert's rows, then zeros. Its first two dimensions must be contiguous: like one; must not
+ * overlap x
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if there is no route) · as
+ *          tenon_group_poll (a failure of an earlier collective) · as tenon_scatter */
+TENON_CALL tenon_status tenon_exchange_blocks(tenon_exchange *exchange, const tenon_tensor *x,
+                                              const tenon_tensor *y);
 
 TENON_END_C
 

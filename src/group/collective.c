@@ -128,9 +128,17 @@ uint32_t tn_collective_pending(const tenon_group *group, const tn_job *job)
     return TN_ALL_MEMBERS;
 }
 
+void tn_collective_drop_ahead(tenon_group *group, tn_job *job)
+{
+    if (job->ready[0] == NULL)
+        tn_staging_give_back(&group->staging, job->ahead);
+    job->ahead = NULL;
+}
+
 bool tn_collective_abandon(tenon_group *group, tn_job *job)
 {
     for (int i = 0; i < TN_GROUP_SLOTS; i++)
         tn_exchange_abandon(group, job, &job->slots[i]);
+    tn_collective_drop_ahead(group, job);
     return tn_agree_abandon(group, job);
 }

@@ -81,6 +81,11 @@ static tenon_group *allocate(uint32_t count, uint32_t processes)
         tn_mutex_destroy(&group->lock);
         is_whole = false;
     }
+    if (is_whole && !tn_staging_pool_init(&group->staging)) {
+        tn_condition_destroy(&group->changed);
+        tn_mutex_destroy(&group->lock);
+        is_whole = false;
+    }
     if (is_whole)
         return group;
     free(group->members);

@@ -1,7 +1,9 @@
 /* Enqueuing a call: the members' streams, and the job. */
 #include "group/group.h"
 
+#include "base/shape.h"
 #include "group/agree.h"
+#include "group/collective.h"
 #include "group/progress.h"
 #include "runtime/queue/host_event.h"
 
@@ -38,13 +40,39 @@ static void append(tenon_group *group, tn_job *job)
         tn_progress_make(group);
 }
 
+/* Returns true if the input of a small all-reduce can be sent as it is. */
+static bool can_copy_ahead(const tenon_group *group, const tn_job *job)
+{
+    const tn_collective *c = &job->call.collective;
+    return c->kind == TN_ALL_REDUCE && c->is_small && job->peers == 1 && job->members == 1 &&
+           job->call.count == 1 && c->length > 0 && group->members[job->first].is_unified &&
+           tn_tensor_dense(&job->call.x[0]);
+}
+
+/* Copies the input to the host in the application's stream. A copy in the group's own stream would
+ * have to wait until the host knows that the earlier work is done, which takes as long as the copy
+ * of a small tensor. */
+static tenon_status copy_ahead(tenon_group *group, tn_job *job, const tenon_sync *sync)
+{
+    const tn_group_member *member = &group->members[job->first];
+    tenon_tensor x = tenon_tensor_view(job->call.x[0].dtype, 1, &job->call.collective.length);
+    const uint64_t bytes = (uint64_t)x.shape[0] * tenon_dtype_size(x.dtype);
+    x.memory = job->call.x[0].memory;
+    x.offset = job->call.x[0].offset;
+    TN_TRY(tn_staging_take(&group->staging, member, bytes, &job->ahead));
+    return tenon_tensor_download_async(member->stream, &x, job->ahead->pointer, bytes, sync);
+}
+
 /* Notes the earlier work of a member and makes its later work wait for the job. */
 static tenon_status enter_member(tenon_group *group, tn_job *job, uint32_t m, cl_event *event)
 {
     tenon_stream *stream = group->members[job->first + m].stream;
     const char *caller = job->call.name;
     const tenon_sync before = {.event = &job->ready[m]};
-    TN_TRY(tn_sync_marker(caller, stream, &before));
+    if (can_copy_ahead(group, job))
+        TN_TRY(tn_group_fail_at(group, m, copy_ahead(group, job, &before)));
+    else
+        TN_TRY(tn_sync_marker(caller, stream, &before));
     return tn_host_event_enqueue(caller, stream, &job->done[m], event);
 }
 
@@ -77,6 +105,7 @@ tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, uin
         append(group, job);
     } else {
         tn_job_release(job);
+        tn_collective_drop_ahead(group, job);
         tn_job_free(job);
     }
     return status;

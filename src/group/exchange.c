@@ -91,6 +91,11 @@ static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e
         const tenon_tensor part = tn_array_part(
             array_of(job, &group->places, out->from, out->from_output), out->start, out->count);
         const uint64_t bytes = (uint64_t)out->count * element_size(job);
+        if (job->ahead != NULL && out->count == job->call.collective.length) {
+            out->staging = job->ahead;
+            job->ahead = NULL;
+            continue;
+        }
         TN_TRY(tn_staging_take(&group->staging, &group->members[m], bytes, &out->staging));
         TN_TRY(tn_group_fail_at(group, m,
                                 tenon_tensor_download_async(group->members[m].own, &part,

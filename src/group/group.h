@@ -23,7 +23,7 @@ struct tenon_group {
 
     /* Used only by the thread that makes progress: the group's, or the caller's while it waits. */
     tn_job *active;
-    tn_staging_pool staging;
+    tn_staging_pool staging;         /* also used by the callers */
     tn_failure_notice *told, *heard; /* `heard` and the messages: one per process */
     tn_message *tellings, *hearings;
     bool is_broken;

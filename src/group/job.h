@@ -55,6 +55,7 @@ typedef struct tn_job {
     tn_message *header_sends, *header_receives;
 
     /* Collectives. */
+    tn_staging *ahead; /* the input, to which work in the application's stream copies it; or NULL */
     tenon_tensor *x, *y; /* one-dimensional arrays, one per member */
     bool *x_made, *y_made;
     tn_range next_range;

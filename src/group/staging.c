@@ -42,17 +42,37 @@ static tenon_status allocate(tn_staging *staging, tenon_context *context)
     return TENON_OK;
 }
 
+bool tn_staging_pool_init(tn_staging_pool *pool)
+{
+    pool->first = NULL;
+    return tn_mutex_init(&pool->lock);
+}
+
+/* Takes unused memory from the pool; NULL if none serves. */
+static tn_staging *take_unused(tn_staging_pool *pool, const tenon_context *context, uint64_t bytes)
+{
+    tn_staging *found = NULL;
+    tn_mutex_lock(&pool->lock);
+    for (tn_staging **at = &pool->first; *at != NULL; at = &(*at)->next)
+        if (serves(*at, context, bytes)) {
+            found = *at;
+            *at = found->next;
+            break;
+        }
+    tn_mutex_unlock(&pool->lock);
+    return found;
+}
+
 tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,
                              tn_staging **out)
 {
     tenon_context *context = pinned_in(member);
-    for (tn_staging **at = &pool->first; *at != NULL; at = &(*at)->next)
-        if (serves(*at, context, bytes)) {
-            *out = *at;
-            *at = (*at)->next;
-            return TENON_OK;
-        }
-    tn_staging *staging = calloc(1, sizeof *staging);
+    tn_staging *staging = take_unused(pool, context, bytes);
+    if (staging != NULL) {
+        *out = staging;
+        return TENON_OK;
+    }
+    staging = calloc(1, sizeof *staging);
     if (staging == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "no memory for a message");
     staging->bytes = bytes;
@@ -68,8 +88,10 @@ void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging)
 {
     if (staging == NULL)
         return;
+    tn_mutex_lock(&pool->lock);
     staging->next = pool->first;
     pool->first = staging;
+    tn_mutex_unlock(&pool->lock);
 }
 
 void tn_staging_pool_destroy(tn_staging_pool *pool)
@@ -79,4 +101,5 @@ void tn_staging_pool_destroy(tn_staging_pool *pool)
         pool->first = staging->next;
         destroy(staging);
     }
+    tn_mutex_destroy(&pool->lock);
 }

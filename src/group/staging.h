@@ -2,6 +2,7 @@
 #ifndef TN_GROUP_STAGING_H
 #define TN_GROUP_STAGING_H
 
+#include "base/platform.h"
 #include "group/member.h"
 
 /* The alignment of host memory that a device uses directly: kernels load vectors of up to 16
@@ -19,10 +20,14 @@ typedef struct tn_staging {
     tenon_context *context; /* of `pinned`; NULL: not pinned */
 } tn_staging;
 
-/* Unused staging memory is kept for the next messages, since new pages cost more than copies. */
+/* Unused staging memory is kept for the next messages, since new pages cost more than copies. Any
+ * thread may use it. */
 typedef struct tn_staging_pool {
+    tn_mutex lock;
     tn_staging *first;
 } tn_staging_pool;
+
+bool tn_staging_pool_init(tn_staging_pool *pool);
 
 /* Takes memory of at least `bytes` from the pool, or allocates it. */
 tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *member, uint64_t bytes,

@@ -15,11 +15,13 @@
 /* The numbers of a member, of type i32. Constants come first; `slots` are the rows of a member,
  * `all` those of all members, which each member may receive. */
 enum {
-    FIRSTS,  /* the first expert of each member */
-    ENDS,    /* the same without that of the first member */
-    BASES,   /* the first place of the rows for each member: multiples of the slots */
-    NUMBERS, /* 0, 1, … of the slots */
-    BOUNDS,  /* the experts of this member, and the one after them */
+    FIRSTS,      /* the first expert of each member */
+    ENDS,        /* the same without that of the first member */
+    BASES,       /* the first place of the rows for each member: multiples of the slots */
+    NUMBERS,     /* 0, 1, … of the slots */
+    BOUNDS,      /* the experts of this member, and the one after them */
+    ALL_NUMBERS, /* 0, 1, … of all received rows */
+    BLOCK_BASES, /* the first row of each own expert's block, and the end of the last block */
     CONSTANTS,
     SORTED = CONSTANTS, /* the experts of the slots in ascending order */
     ORDER,              /* the slots in that order */
@@ -32,6 +34,12 @@ enum {
     RECEIVED_SORTED,
     RECEIVED_ORDER, /* the received rows by their experts */
     OFFSETS,        /* the first received row of each own expert, and the end */
+    /* As OWNERS, SHIFTS, MOVES and PLACES, of the received rows in the order of their experts among
+     * the rows of the blocks. */
+    BLOCK_OWNERS,
+    BLOCK_SHIFTS,
+    BLOCK_MOVES,
+    BLOCK_PLACES,
     TENSORS
 };
 
@@ -44,7 +52,7 @@ struct tenon_exchange {
     tenon_group *group;
     uint32_t members, size, experts, own; /* local members; all; experts; those of a member */
     tenon_tensor rows, all;               /* views of the rows of the slots, and of all slots */
-    bool is_routed;
+    bool is_routed, has_blocks; /* has_blocks: the places in blocks belong to this route */
     tenon_tensor arrays[TENON_GROUP_MAX_MEMBERS]; /* of the numbers */
     tn_exchange_member member[TENON_GROUP_MAX_MEMBERS];
 };
@@ -76,14 +84,23 @@ static void describe_numbers(const tenon_exchange *e, tenon_tensor *views)
 {
     const int64_t n = e->size, slots = e->rows.shape[0], all = slots * n, own = e->own + INT64_C(1);
     const int64_t sizes[TENSORS] = {
-        [FIRSTS] = n,      [ENDS] = n - 1,          [BASES] = n,
-        [NUMBERS] = slots, [BOUNDS] = own,          [SORTED] = slots,
-        [ORDER] = slots,   [OWNERS] = slots,        [SHIFTS] = n,
-        [MOVES] = slots,   [PLACES] = slots,        [SENT] = all,
-        [RECEIVED] = all,  [RECEIVED_SORTED] = all, [RECEIVED_ORDER] = all,
-        [OFFSETS] = own};
+        [FIRSTS] = n,         [ENDS] = n - 1,          [BASES] = n,
+        [NUMBERS] = slots,    [BOUNDS] = own,          [SORTED] = slots,
+        [ORDER] = slots,      [OWNERS] = slots,        [SHIFTS] = n,
+        [MOVES] = slots,      [PLACES] = slots,        [SENT] = all,
+        [RECEIVED] = all,     [RECEIVED_SORTED] = all, [RECEIVED_ORDER] = all,
+        [OFFSETS] = own,      [ALL_NUMBERS] = all,     [BLOCK_BASES] = own,
+        [BLOCK_OWNERS] = all, [BLOCK_SHIFTS] = own,    [BLOCK_MOVES] = all,
+        [BLOCK_PLACES] = all};
     for (int i = 0; i < TENSORS; i++)
         views[i] = tenon_tensor_view(TENON_DTYPE_I32, 1, &sizes[i]);
+}
+
+/* Returns whether the rows of a member's blocks, and as many again, can be counted in i32. */
+static bool has_room_for_blocks(const tenon_exchange *e)
+{
+    const int64_t all = e->all.shape[0];
+    return all == 0 || e->own + INT64_C(1) <= INT32_MAX / all;
 }
 
 /* Uploads first, first + step, … to a tensor, through `host`, which has room for it. */
@@ -105,7 +122,10 @@ static tenon_status upload_constants(const tenon_exchange *e, uint32_t m, tenon_
     TN_TRY(upload(stream, &numbers[ENDS], own, own, host));
     TN_TRY(upload(stream, &numbers[BASES], 0, e->rows.shape[0], host));
     TN_TRY(upload(stream, &numbers[NUMBERS], 0, 1, host));
-    return upload(stream, &numbers[BOUNDS], rank * own, 1, host);
+    TN_TRY(upload(stream, &numbers[BOUNDS], rank * own, 1, host));
+    TN_TRY(upload(stream, &numbers[ALL_NUMBERS], 0, 1, host));
+    return upload(stream, &numbers[BLOCK_BASES], 0, has_room_for_blocks(e) ? e->all.shape[0] : 0,
+                  host);
 }
 
 /* Creates the memory of a member. Its stream may wait for others, so the constants are uploaded in
@@ -265,7 +285,7 @@ TENON_API tenon_status tenon_exchange_route(tenon_exchange *e, const tenon_tenso
     if (e == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: exchange is NULL", caller);
     TN_TRY(check_tensors(caller, e, "chosen", chosen, &e->member[0].numbers[PLACES]));
-    e->is_routed = false;
+    e->is_routed = e->has_blocks = false;
     for (uint32_t m = 0; m < e->members; m++) {
         const tenon_tensor *t = e->member[m].numbers;
         sent[m] = t[SENT];
@@ -330,4 +350,78 @@ TENON_API tenon_status tenon_exchange_collect(tenon_exchange *e, const tenon_ten
     TN_TRY(check_tensors(caller, e, "x", x, &e->all));
     TN_TRY(check_tensors(caller, e, "y", y, &e->rows));
     return move(caller, e, x, RECEIVED_ORDER, y, PLACES);
+}
+
+/* Determines the places of a member's received rows in its blocks. Those of the rows after the last
+ * expert's are beyond the blocks. */
+static tenon_status place_in_blocks(const tenon_exchange *e, tenon_stream *stream,
+                                    const tenon_tensor *t)
+{
+    const tenon_tensor ends = tenon_tensor_slice(t[OFFSETS], 0, 1, e->own);
+    const tenon_search_sorted_params right =
+        tenon_search_sorted_params(.flags = TENON_SEARCH_RIGHT);
+    const tenon_elementwise_params subtract =
+        tenon_elementwise_params(.kind = TENON_ELEMENTWISE_SUBTRACT);
+    TN_TRY(tenon_search_sorted(stream, &right, &ends, &t[ALL_NUMBERS], &t[BLOCK_OWNERS], NULL));
+    TN_TRY(
+        tenon_elementwise(stream, &subtract, &t[BLOCK_BASES], &t[OFFSETS], &t[BLOCK_SHIFTS], NULL));
+    TN_TRY(tenon_gather_forward(stream, NULL, &t[BLOCK_SHIFTS], &t[BLOCK_OWNERS], &t[BLOCK_MOVES],
+                                NULL));
+    return tenon_elementwise(stream, NULL, &t[ALL_NUMBERS], &t[BLOCK_MOVES], &t[BLOCK_PLACES],
+                             NULL);
+}
+
+/* Fails unless each x has as many rows as are received, and each y a block of them for each own
+ * expert. Writes views of y whose blocks are one after the other. */
+static tenon_status check_blocks(const char *caller, const tenon_exchange *e, const tenon_tensor *x,
+                                 const tenon_tensor *y, tenon_tensor *rows)
+{
+    const int64_t all = e->all.shape[0];
+    if (x == NULL || y == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
+                       x == NULL ? "x" : "y");
+    if (!has_room_for_blocks(e))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %u blocks of %lld rows; a member may have at most %lld blocks", caller,
+                       (unsigned)e->own, (long long)all, (long long)(INT32_MAX / all - 1));
+    for (uint32_t m = 0; m < e->members; m++) {
+        char name[32];
+        snprintf(name, sizeof name, "x[%u]", (unsigned)m);
+        TN_TRY(tn_tensor_check(caller, name, &x[m]));
+        if (x[m].rank == 0 || x[m].rank == TENON_MAX_RANK)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s has rank %u, must have 1 to %d",
+                           caller, name, (unsigned)x[m].rank, TENON_MAX_RANK - 1);
+        if (x[m].shape[0] != all)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s has %lld rows, must have %lld",
+                           caller, name, (long long)x[m].shape[0], (long long)all);
+        int64_t shape[TENON_MAX_RANK] = {e->own};
+        memcpy(&shape[1], x[m].shape, x[m].rank * sizeof *shape);
+        name[0] = 'y';
+        TN_TRY(tn_tensor_check(caller, name, &y[m]));
+        TN_TRY(tn_shape_check(caller, name, &y[m], x[m].rank + 1, shape));
+        shape[1] *= e->own;
+        TN_TRY(tenon_tensor_reshape(&y[m], x[m].rank, &shape[1], &rows[m]));
+    }
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_exchange_blocks(tenon_exchange *e, const tenon_tensor *x,
+                                             const tenon_tensor *y)
+{
+    static const char caller[] = "tenon_exchange_blocks";
+    tenon_tensor rows[TENON_GROUP_MAX_MEMBERS];
+    TN_TRY(check_routed(caller, e));
+    TN_TRY(check_blocks(caller, e, x, y, rows));
+    TN_TRY(tn_group_check(caller, e->group));
+    for (uint32_t m = 0; m < e->members; m++) {
+        const tenon_tensor *t = e->member[m].numbers;
+        tenon_stream *stream = e->group->members[m].stream;
+        if (!e->has_blocks)
+            TN_TRY(fail(caller, e, m, place_in_blocks(e, stream, t)));
+        TN_TRY(fail(caller, e, m, tenon_tensor_fill(stream, &rows[m], 0, NULL)));
+        TN_TRY(fail(caller, e, m,
+                    tenon_scatter(stream, NULL, &x[m], &t[BLOCK_PLACES], &rows[m], NULL)));
+    }
+    e->has_blocks = true;
+    return TENON_OK;
 }

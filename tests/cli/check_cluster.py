@@ -16,7 +16,13 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, sys.argv.pop(1) if len(sys.argv) > 1 else str(Path(__file__).resolve().parents[2] / "scripts"))
-import cluster  # noqa: E402  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import cluster  # noqa: E402
+import cluster_checks  # noqa: E402
+import cluster_faults as faults  # noqa: E402
+import cluster_jobs as jobs  # noqa: E402
+import cluster_programs  # noqa: E402
+import cluster_results as results_of  # noqa: E402
 
 # Prints what two survivors of rank 2 of three processes print.
 FAULT = """
@@ -36,16 +42,16 @@ class Jobs(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
-        patch = mock.patch.object(cluster, "FOLDER", Path(place.name))
+        patch = mock.patch.object(jobs, "FOLDER", Path(place.name))
         patch.start()
         self.addCleanup(patch.stop)
-        self.results = cluster.Results()
+        self.results = results_of.Results()
         self.said = io.StringIO()
 
     def mpi(self, code):
         """An MPI whose launcher runs this Python code, whatever the program is."""
         programs = {name: [name] for name in ("faults", "table")}
-        return cluster.Mpi("openmpi", "cc", [sys.executable, "-c", code], [], version="MPI 0", programs=programs)
+        return jobs.Mpi("openmpi", "cc", [sys.executable, "-c", code], [], version="MPI 0", programs=programs)
 
     def outcome(self, function, mpi, *words):
         """Returns (passed, failed) of one test."""
@@ -57,16 +63,16 @@ class Jobs(unittest.TestCase):
         return self.mpi(FAULT.format(when=when, status=status, named=named, more=more, code=code))
 
     def test_a_job_that_ends_well_passes(self):
-        self.assertEqual(self.outcome(cluster.plain, self.mpi("print('fine')"), 2, "table"), (1, 0))
+        self.assertEqual(self.outcome(results_of.plain, self.mpi("print('fine')"), 2, "table"), (1, 0))
 
     def test_a_failed_job_is_reported_with_its_output(self):
-        self.assertEqual(self.outcome(cluster.plain, self.mpi("print('reason'); raise SystemExit(3)"), 2, "table"), (0, 1))
+        self.assertEqual(self.outcome(results_of.plain, self.mpi("print('reason'); raise SystemExit(3)"), 2, "table"), (0, 1))
         self.assertIn("FAILED: MPI 0, 2 processes: table : status 3\nreason", self.said.getvalue())
 
     def test_a_process_left_behind_is_found_and_ended(self):
         code = ("import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', "
                 "'import time; time.sleep(60)'], start_new_session=True); print(child.pid)")
-        job = cluster.launch(self.mpi(code), 2, "table")
+        job = jobs.launch(self.mpi(code), 2, "table")
         self.assertEqual((job.status, job.left), (0, 1))
         for _ in range(500):
             state = subprocess.run(["ps", "-o", "stat=", "-p", job.lines[0]], capture_output=True, text=True,
@@ -77,10 +83,10 @@ class Jobs(unittest.TestCase):
         self.fail("the process is still there")
 
     def test_a_job_that_hangs_is_ended(self):
-        job = cluster.launch(self.mpi("import time; time.sleep(60)"), 2, "table", limit=0.3)
+        job = jobs.launch(self.mpi("import time; time.sleep(60)"), 2, "table", limit=0.3)
         self.assertIsNone(job.status)
         self.assertGreater(job.left, 0)
-        self.assertIn("left behind", cluster.problem_of(job))
+        self.assertIn("left behind", results_of.problem_of(job))
 
     def test_an_interruption_leaves_no_process(self):
         """Ctrl-C during a job ends its processes, also those with a session of their own, and the others do not run."""
@@ -89,69 +95,69 @@ class Jobs(unittest.TestCase):
         marks = []
 
         def interrupted(*_):
-            marks.append(next(iter(cluster.FOLDER.glob("log/*.txt"))).stem)
+            marks.append(next(iter(jobs.FOLDER.glob("log/*.txt"))).stem)
             for _ in range(500):
-                if len(cluster.marked(marks[0])) == 2:
+                if len(jobs.marked(marks[0])) == 2:
                     break
                 time.sleep(0.01)
-            self.assertEqual(len(cluster.marked(marks[0])), 2)
+            self.assertEqual(len(jobs.marked(marks[0])), 2)
             raise KeyboardInterrupt
-        with mock.patch.object(cluster, "wait_for", interrupted), self.assertRaises(KeyboardInterrupt):
-            cluster.launch(self.mpi(code), 2, "table")
-        self.assertEqual(cluster.marked(marks[0]), [])
+        with mock.patch.object(jobs, "wait_for", interrupted), self.assertRaises(KeyboardInterrupt):
+            jobs.launch(self.mpi(code), 2, "table")
+        self.assertEqual(jobs.marked(marks[0]), [])
 
     def test_ctrl_c_prints_the_tables(self):
-        with mock.patch.object(cluster, "installed", lambda short: [self.mpi("")]), \
+        with mock.patch.object(jobs, "installed", lambda short: [self.mpi("")]), \
                 mock.patch.object(cluster, "check", side_effect=KeyboardInterrupt), \
-                mock.patch.object(cluster, "assemble"), mock.patch.object(cluster, "check_platforms"), \
-                mock.patch.object(cluster, "version_of", lambda mpi: "MPI 0"), \
+                mock.patch.object(cluster_programs, "assemble"), mock.patch.object(cluster_checks, "check_platforms"), \
+                mock.patch.object(jobs, "version_of", lambda mpi: "MPI 0"), \
                 mock.patch.object(sys, "argv", ["c", "lib", "--rounds", "3"]), contextlib.redirect_stdout(self.said):
             self.assertEqual(cluster.main(), 130)
         self.assertIn("interrupted; no process is left", self.said.getvalue())
         self.assertIn("0 passed, 0 failed", self.said.getvalue())
 
     def test_rounds_are_continued_from_a_record(self):
-        record = cluster.FOLDER / "record"
+        record = jobs.FOLDER / "record"
         for asked, rounds in ((2, 2), (3, 1), (3, 0)):
-            results, calls = cluster.Results(record), []
+            results, calls = results_of.Results(record), []
 
             def resumes(mpi, results, *words, calls=calls):
                 calls.append(words)
-                results.add_run(mpi, cluster.RESUMED, "", None, cluster.Ended(0, [], 0.0, 0, 0.0))
-            with mock.patch.multiple(cluster, job_ends=mock.DEFAULT, deadline_ends=mock.DEFAULT, resumes=resumes):
-                cluster.check_faults(self.mpi(""), results, asked, random.Random(3))
+                results.add_run(mpi, results_of.RESUMED, "", None, jobs.Ended(0, [], 0.0, 0, 0.0))
+            with mock.patch.multiple(faults, job_ends=mock.DEFAULT, deadline_ends=mock.DEFAULT, resumes=resumes):
+                faults.check_faults(self.mpi(""), results, asked, random.Random(3))
             self.assertEqual((len(calls), results.rounds_of("MPI 0")), (rounds, asked))
 
     def test_no_round_starts_after_the_time(self):
-        with mock.patch.object(cluster, "check_round") as check:
-            cluster.check_faults(self.mpi(""), self.results, 5, random.Random(3), until=time.monotonic() - 1)
+        with mock.patch.object(faults, "check_round") as check:
+            faults.check_faults(self.mpi(""), self.results, 5, random.Random(3), until=time.monotonic() - 1)
         check.assert_not_called()
 
     def test_the_table_counts_what_failed(self):
-        job = cluster.Ended(1, ["WRONG RESULT: 1"], 0.0, 2, 0.0)
+        job = jobs.Ended(1, ["WRONG RESULT: 1"], 0.0, 2, 0.0)
         with contextlib.redirect_stdout(self.said):
-            self.results.add_run(self.mpi(""), "mode", "", cluster.WRONG, job, 0.5, 0.6)
-            self.results.add_run(self.mpi(""), "mode", "", None, cluster.Ended(0, [], 0.0, 0, 0.0), 0.1, 0.2)
-            cluster.print_faults(self.results)
+            self.results.add_run(self.mpi(""), "mode", "", results_of.WRONG, job, 0.5, 0.6)
+            self.results.add_run(self.mpi(""), "mode", "", None, jobs.Ended(0, [], 0.0, 0, 0.0), 0.1, 0.2)
+            faults.print_faults(self.results)
         row = self.said.getvalue().splitlines()[-1].split()
         self.assertEqual(row, ["MPI", "0", "mode", "2", "1", "1", "1", *"100 / 100 200 / 200".split()])
 
     def test_a_survivor_may_name_another_one_after_a_deadline(self):
-        with mock.patch.object(cluster.time, "monotonic", lambda: 101.0):
+        with mock.patch.object(jobs.time, "monotonic", lambda: 101.0):
             words = ("stop", 3, 2, 1, [], "stopped")
             job = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named=0)
-            self.assertEqual(self.outcome(cluster.deadline_ends, job, *words), (1, 0))
+            self.assertEqual(self.outcome(faults.deadline_ends, job, *words), (1, 0))
             nameless = self.fault("101.4", status="TENON_ERROR_TIMEOUT", named="?")
-            self.assertEqual(self.outcome(cluster.deadline_ends, nameless, *words), (1, 1))
+            self.assertEqual(self.outcome(faults.deadline_ends, nameless, *words), (1, 1))
 
     def test_ranks_run_unpinned_with_one_thread(self):
         code = "import os; print(os.environ['POCL_MAX_PTHREAD_COUNT'], os.environ.get('POCL_AFFINITY'))"
         with mock.patch.dict(os.environ, {"POCL_AFFINITY": "1"}):
-            self.assertEqual(cluster.launch(self.mpi(code), 2, "table").lines, ["1 None"])
+            self.assertEqual(jobs.launch(self.mpi(code), 2, "table").lines, ["1 None"])
 
     def test_survivors_that_continue_pass(self):
-        self.assertEqual(self.outcome(cluster.survivors_continue, self.fault(code=0), 3, 2, 1, "faults"), (1, 0))
-        self.assertEqual(cluster.seconds([run.told for run in self.results.runs["MPI 0", "ULFM, killed"]]), "200 / 200")
+        self.assertEqual(self.outcome(faults.survivors_continue, self.fault(code=0), 3, 2, 1, "faults"), (1, 0))
+        self.assertEqual(faults.seconds([run.told for run in self.results.runs["MPI 0", "ULFM, killed"]]), "200 / 200")
 
     def test_what_fails_of_survivors(self):
         for words, reason in (({"when": "100.6"}, "told after 0.600 s"),
@@ -160,29 +166,29 @@ class Jobs(unittest.TestCase):
                               ({"more": "WRONG RESULT: 1"}, "a wrong result")):
             with self.subTest(words):
                 before = self.results.failed
-                self.outcome(cluster.survivors_continue, self.fault(**words), 3, 2, 1, "faults")
+                self.outcome(faults.survivors_continue, self.fault(**words), 3, 2, 1, "faults")
                 self.assertEqual(self.results.failed, before + 1)
                 self.assertIn(reason, self.said.getvalue())
-        self.outcome(cluster.survivors_continue, self.fault(), 4, 2, 1, "faults")
+        self.outcome(faults.survivors_continue, self.fault(), 4, 2, 1, "faults")
         self.assertIn("2 of 3 survivors were told", self.said.getvalue())
 
     def test_deadlines(self):
-        with mock.patch.object(cluster.time, "monotonic", lambda: 101.0):
+        with mock.patch.object(jobs.time, "monotonic", lambda: 101.0):
             words = ("stop", 3, 2, 1, [], "stopped")
             timeout = {"status": "TENON_ERROR_TIMEOUT"}
-            self.assertEqual(self.outcome(cluster.deadline_ends, self.fault("101.4", **timeout), *words), (1, 0))
-            self.assertEqual(self.outcome(cluster.deadline_ends, self.fault("101.6", **timeout), *words), (1, 1))
-            self.assertEqual(self.outcome(cluster.deadline_ends, self.fault("101.4", code=0, **timeout), *words), (1, 2))
+            self.assertEqual(self.outcome(faults.deadline_ends, self.fault("101.4", **timeout), *words), (1, 0))
+            self.assertEqual(self.outcome(faults.deadline_ends, self.fault("101.6", **timeout), *words), (1, 1))
+            self.assertEqual(self.outcome(faults.deadline_ends, self.fault("101.4", code=0, **timeout), *words), (1, 2))
 
     def test_a_job_that_the_launcher_should_end(self):
-        with mock.patch.object(cluster.time, "monotonic", lambda: 101.0):
-            self.assertEqual(self.outcome(cluster.job_ends, self.fault(), 3, 2, 1), (1, 0))
-            self.assertEqual(self.outcome(cluster.job_ends, self.fault(code=0), 3, 2, 1), (1, 1))
-        with mock.patch.object(cluster.time, "monotonic", lambda: 106.0):
-            self.assertEqual(self.outcome(cluster.job_ends, self.fault(), 3, 2, 1), (1, 2))
+        with mock.patch.object(jobs.time, "monotonic", lambda: 101.0):
+            self.assertEqual(self.outcome(faults.job_ends, self.fault(), 3, 2, 1), (1, 0))
+            self.assertEqual(self.outcome(faults.job_ends, self.fault(code=0), 3, 2, 1), (1, 1))
+        with mock.patch.object(jobs.time, "monotonic", lambda: 106.0):
+            self.assertEqual(self.outcome(faults.job_ends, self.fault(), 3, 2, 1), (1, 2))
 
     def test_without_an_mpi_all_is_skipped(self):
-        with mock.patch.object(cluster, "installed", lambda short: []), mock.patch.object(sys, "argv", ["c", "lib"]), \
+        with mock.patch.object(jobs, "installed", lambda short: []), mock.patch.object(sys, "argv", ["c", "lib"]), \
                 contextlib.redirect_stdout(self.said):
             self.assertEqual(cluster.main(), 0)
         self.assertIn("0 passed, 0 failed, 1 skipped", self.said.getvalue())
@@ -191,9 +197,9 @@ class Jobs(unittest.TestCase):
         seen = []
         for _ in range(2):
             calls = []
-            with mock.patch.multiple(cluster, job_ends=lambda *a: calls.append(a[2:]), deadline_ends=mock.DEFAULT,
+            with mock.patch.multiple(faults, job_ends=lambda *a: calls.append(a[2:]), deadline_ends=mock.DEFAULT,
                                      resumes=mock.DEFAULT):
-                cluster.check_faults(self.mpi(""), self.results, 4, random.Random(3))
+                faults.check_faults(self.mpi(""), self.results, 4, random.Random(3))
             seen.append(calls)
         self.assertEqual(seen[0], seen[1])
         self.assertEqual(len(seen[0]), 4)

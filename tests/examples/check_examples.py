@@ -18,9 +18,10 @@ PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
 MOST_LINES = 249  # except for the demo, which is a complete application
 ALWAYS_BUILT = {"product", "int8", "devices", "group_by", "join", "options", "alexnet", "dbn", "resume",
-                "data_parallel", "sharded_optimizer", "sharded_parameters", "tensor_parallel", "pipeline_parallel"}
+                "data_parallel", "sharded_optimizer", "sharded_parameters", "tensor_parallel", "pipeline_parallel",
+                "expert_parallel", "three_kinds", "unequal_devices", "alexnet_halves"}
 SAME = r" \d: 0 parameters differ from one device; error .*\n"
-SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"]}  # arguments for less work
+SMALL = {"alexnet": ["2", "3"], "dbn": ["150", "64"], "alexnet_halves": ["2", "3", "16"]}  # arguments for less work
 OUTPUT = {
     "product": r"\A4 5\n10 11\n\Z",
     "int8": r"\A8 bits differ from float by [01]\.\d\d %",
@@ -37,6 +38,10 @@ OUTPUT = {
     "sharded_parameters": rf"\Aone device: .* MiB; a member: .* MiB, of at most .*\n(member{SAME}){{4}}\Z",
     "tensor_parallel": r"\A2 members: 0 gradients of whole numbers differ from one device\nerror .*\n\Z",
     "pipeline_parallel": rf"\A(stage{SAME}){{3}}\Z",
+    "expert_parallel": r"\A(member \d: 0 weights differ from one device\n){3}error .*\n\Z",
+    "three_kinds": r"\A(copy [01], stage [01], part [01]: 0 parameters differ from one device\n){8}error .*\n\Z",
+    "unequal_devices": rf"\Astep 1, rows: 128 128\n(step .*\n)+step 100, rows: .*, kept\n(member{SAME}){{1,2}}\Z",
+    "alexnet_halves": r"\A(step \d  loss \d+\.\d+\n){3}0 of 240678 parameters differ from one device\n\Z",
     "shared": r"\A( 20.0 % ?){5}\n  1.2 %   3.2 %   8.6 %  23.4 %  63.6 %\n.*\n\Z",
     "pipeline": r"\A8 batches of 64 rows, 0 wrong elements\n\Z",
     "edges": r"\A([.#]{44}\n){20}\n([.#]{44}\n){20}\n\Z",
@@ -141,7 +146,8 @@ class Examples(unittest.TestCase):
 
     def test_wrong_arguments_are_refused(self):
         wrong = (["0"], ["3", "0"], ["2", "2", "2"])
-        for name, lists in (("alexnet", wrong), ("dbn", wrong), ("resume", ([], ["f", "0"], ["f", "1", "1"]))):
+        for name, lists in (("alexnet", wrong), ("dbn", wrong), ("resume", ([], ["f", "0"], ["f", "1", "1"])),
+                            ("alexnet_halves", (["0"], ["2", "1"], ["2", "3", "17"]))):
             for words in lists:
                 done = run(name, *words)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), [name, *words])

@@ -122,12 +122,16 @@ static tenon_status use_layers(world *w)
 static tenon_status move_rows(world *w, tenon_exchange *exchange, tenon_tensor *tensors)
 {
     const tenon_tensor chosen[] = {tensors[0], tensors[0]}, x[] = {tensors[1], tensors[2]},
-                       y[] = {tensors[3], tensors[4]};
+                       y[] = {tensors[3], tensors[4]}, z[] = {tensors[5], tensors[6]},
+                       blocks[] = {tenon_tensor_unsqueeze(z[0], 0),
+                                   tenon_tensor_unsqueeze(z[1], 0)};
     tenon_status status = tenon_exchange_route(exchange, chosen);
     if (status == TENON_OK)
         status = tenon_exchange_dispatch(exchange, x, y);
     if (status == TENON_OK)
-        status = tenon_exchange_collect(exchange, y, x);
+        status = tenon_exchange_blocks(exchange, y, blocks);
+    if (status == TENON_OK)
+        status = tenon_exchange_collect(exchange, z, x); /* the only expert's rows */
     for (uint32_t m = 0; m < MEMBERS && status == TENON_OK; m++)
         status = read(w, m, &x[m]);
     return status;
@@ -135,10 +139,10 @@ static tenon_status move_rows(world *w, tenon_exchange *exchange, tenon_tensor *
 
 static tenon_status use_exchange(world *w)
 {
-    enum { TENSORS = 5 };
+    enum { TENSORS = 7 };
     const int64_t rows = 20, all = MEMBERS * rows;
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, &rows);
-    const double values[TENSORS] = {1, 7, 7, 0, 0};
+    const double values[TENSORS] = {1, 7, 7};
     tenon_tensor tensors[TENSORS];
     tenon_exchange *exchange = NULL;
     tenon_status status = TENON_OK;

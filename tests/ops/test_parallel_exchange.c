@@ -6,7 +6,7 @@
 
 #include <tenon/parallel.h>
 
-enum { MOST_MEMBERS = 4, MOST_ROWS = 40, MOST_COLUMNS = 9, ROUNDS = 2 };
+enum { MOST_MEMBERS = 4, MOST_ROWS = 40, MOST_COLUMNS = 9, ROUNDS = 2, MOST_EXPERTS = 4 };
 
 typedef struct problem {
     group_division division;
@@ -18,7 +18,8 @@ typedef struct problem {
     /* Found in the last round. */
     unsigned char dispatched[MOST_MEMBERS][MOST_MEMBERS * MOST_ROWS * MOST_COLUMNS * 8];
     unsigned char collected[MOST_MEMBERS][MOST_ROWS * MOST_COLUMNS * 8];
-    int32_t offsets[MOST_MEMBERS][4 * MOST_MEMBERS + 1];
+    unsigned char blocks[MOST_MEMBERS][MOST_EXPERTS * MOST_MEMBERS * MOST_ROWS * MOST_COLUMNS * 8];
+    int32_t offsets[MOST_MEMBERS][MOST_EXPERTS + 1];
 } problem;
 
 static void draw(problem *p, test_random *random)
@@ -31,7 +32,7 @@ static void draw(problem *p, test_random *random)
     p->division.processes =
         test_one_in(random, 2) ? 1 : (uint32_t)test_between(random, 1, p->members);
     p->division.has_threads = test_one_in(random, 2);
-    p->experts = p->members * (uint32_t)test_between(random, 1, 4);
+    p->experts = p->members * (uint32_t)test_between(random, 1, MOST_EXPERTS);
     p->dtype = types[test_between(random, 0, 3)];
     p->rows = rows[test_between(random, 0, 4)];
     p->columns = test_one_in(random, 6) ? 0 : test_between(random, 1, MOST_COLUMNS);
@@ -45,14 +46,16 @@ static void draw(problem *p, test_random *random)
         }
 }
 
-/* Tensors of a local member: its rows, those that it receives, and those that return. */
+/* Tensors of a local member: its rows, those that it receives, those that return, and blocks. */
 typedef struct tensors {
-    tenon_tensor chosen[MOST_MEMBERS], x[MOST_MEMBERS], y[MOST_MEMBERS], z[MOST_MEMBERS];
+    tenon_tensor chosen[MOST_MEMBERS], x[MOST_MEMBERS], y[MOST_MEMBERS], z[MOST_MEMBERS],
+        blocks[MOST_MEMBERS];
 } tensors;
 
 static tenon_status make(const group_world *w, uint32_t process, const problem *p, tensors *t)
 {
-    const int64_t shape[] = {p->rows, p->columns}, all[] = {p->rows * p->members, p->columns};
+    const int64_t shape[] = {p->rows, p->columns}, all[] = {p->rows * p->members, p->columns},
+                  blocks[] = {p->experts / p->members, all[0], p->columns};
     tenon_status status = TENON_OK;
     for (uint32_t r = w->first[process]; r < w->first[process + 1] && status == TENON_OK; r++) {
         const uint32_t m = r - w->first[process];
@@ -64,6 +67,8 @@ static tenon_status make(const group_world *w, uint32_t process, const problem *
             status = tenon_tensor_create(context, p->dtype, 2, all, &t->y[m]);
         if (status == TENON_OK)
             status = tenon_tensor_create(context, p->dtype, 2, shape, &t->z[m]);
+        if (status == TENON_OK)
+            status = tenon_tensor_create(context, p->dtype, 3, blocks, &t->blocks[m]);
     }
     return status;
 }
@@ -103,6 +108,9 @@ static tenon_status download(const group_world *w, uint32_t process, problem *p,
         if (status == TENON_OK)
             status = tenon_tensor_download(w->streams[r], &t->z[m], p->collected[r],
                                            bytes_of(&t->z[m]), NULL);
+        if (status == TENON_OK)
+            status = tenon_tensor_download(w->streams[r], &t->blocks[m], p->blocks[r],
+                                           bytes_of(&t->blocks[m]), NULL);
     }
     return status;
 }
@@ -115,6 +123,8 @@ static tenon_status move(group_world *w, uint32_t process, const problem *p, int
         status = tenon_exchange_route(exchange, t->chosen);
     if (status == TENON_OK)
         status = tenon_exchange_dispatch(exchange, t->x, t->y);
+    if (status == TENON_OK)
+        status = tenon_exchange_blocks(exchange, t->y, t->blocks);
     if (status == TENON_OK)
         status = tenon_exchange_collect(exchange, t->y, t->z);
     return status != TENON_OK ? status : tenon_group_wait(w->groups[process]);
@@ -143,8 +153,24 @@ static tenon_status use_exchange(group_world *w, uint32_t process, void *data)
         tenon_tensor_destroy(&t.x[m]);
         tenon_tensor_destroy(&t.y[m]);
         tenon_tensor_destroy(&t.z[m]);
+        tenon_tensor_destroy(&t.blocks[m]);
     }
     return status;
+}
+
+/* Compares the blocks with the received rows of each expert, followed by zeros. */
+static void assert_blocks(const problem *p, uint32_t member)
+{
+    static unsigned char expected[MOST_MEMBERS * MOST_ROWS * MOST_COLUMNS * 8];
+    const size_t row = (size_t)p->columns * tenon_dtype_size(p->dtype),
+                 block = (size_t)(p->rows * p->members) * row;
+    for (uint32_t expert = 0; expert < p->experts / p->members; expert++) {
+        const size_t first = (size_t)p->offsets[member][expert],
+                     count = (size_t)p->offsets[member][expert + 1] - first;
+        memset(expected, 0, sizeof expected);
+        memcpy(expected, p->dispatched[member] + first * row, count * row);
+        assert_memory_equal(p->blocks[member] + expert * block, expected, block);
+    }
 }
 
 /* Compares a member's received rows and offsets with those of all members' rows for its experts. */
@@ -182,8 +208,10 @@ TEST(exchanges)
             if (results[process].status != TENON_OK)
                 fail_msg("process %u: %s", (unsigned)process, results[process].message);
         group_world_close(&w);
-        for (uint32_t m = 0; m < p.members; m++)
+        for (uint32_t m = 0; m < p.members; m++) {
             assert_received(&p, m);
+            assert_blocks(&p, m);
+        }
     }
 }
 
@@ -195,6 +223,27 @@ static tenon_tensor tensor_of(tenon_dtype dtype, int64_t rows, int64_t columns)
     return t;
 }
 
+/* More rows of blocks than i32 counts. */
+TEST(too_many_blocks)
+{
+    const int64_t rows = 1 << 10;
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_U8, 1, &rows);
+    tenon_stream *stream = test_stream;
+    tenon_group *group;
+    tenon_exchange *e;
+    assert_ok(tenon_group_create(&stream, 1, NULL, &group));
+    assert_ok(tenon_exchange_create(group, 1 << 21, &view, &e));
+    tenon_tensor chosen = tensor_of(TENON_DTYPE_I32, rows, 0),
+                 x = tensor_of(TENON_DTYPE_U8, rows, 0);
+    assert_ok(tenon_tensor_fill(test_stream, &chosen, 5, NULL));
+    assert_ok(tenon_exchange_route(e, &chosen));
+    assert_invalid(tenon_exchange_blocks(e, &x, &x), "2097152 blocks of 1024 rows");
+    tenon_exchange_destroy(e);
+    tenon_group_destroy(group);
+    tenon_tensor_destroy(&chosen);
+    tenon_tensor_destroy(&x);
+}
+
 TEST(refused_calls)
 {
     const int64_t many[] = {INT64_C(1) << 30, 1};
@@ -204,7 +253,8 @@ TEST(refused_calls)
     assert_ok(tenon_stream_create(test_context, NULL, &streams[1]));
     assert_ok(tenon_group_create(streams, 2, NULL, &group));
     tenon_tensor x = tensor_of(TENON_DTYPE_F32, 4, 3), y = tensor_of(TENON_DTYPE_F32, 8, 3),
-                 c = tensor_of(TENON_DTYPE_I32, 4, 0), wide = tensor_of(TENON_DTYPE_I64, 4, 0);
+                 both = tensor_of(TENON_DTYPE_F32, 16, 3), c = tensor_of(TENON_DTYPE_I32, 4, 0),
+                 wide = tensor_of(TENON_DTYPE_I64, 4, 0);
     const tenon_tensor scalar = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL),
                        none = tenon_tensor_view(TENON_DTYPE_INVALID, 0, NULL),
                        huge = tenon_tensor_view(TENON_DTYPE_U8, 2, many);
@@ -238,9 +288,25 @@ TEST(refused_calls)
     assert_invalid(tenon_exchange_collect(NULL, ys, xs), "exchange is NULL");
     assert_invalid(tenon_exchange_collect(e, xs, xs), "x[0]");
     assert_invalid(tenon_exchange_collect(e, ys, NULL), "y is NULL");
+    const int64_t two_blocks[] = {2, 8, 3}, turned[] = {8, 2, 3};
+    tenon_tensor blocks,
+        gaps = tenon_tensor_transpose(tenon_tensor_view(TENON_DTYPE_F32, 3, turned), 0, 1);
+    assert_ok(tenon_tensor_reshape(&both, 3, two_blocks, &blocks));
+    gaps.memory = both.memory;
+    const tenon_tensor bs[] = {blocks, blocks}, gapped[] = {gaps, gaps};
+    assert_invalid(tenon_exchange_blocks(NULL, ys, bs), "exchange is NULL");
+    assert_invalid(tenon_exchange_blocks(e, NULL, bs), "x is NULL");
+    assert_invalid(tenon_exchange_blocks(e, ys, NULL), "y is NULL");
+    assert_invalid(tenon_exchange_blocks(e, xs, bs), "x[0] has 4 rows, must have 8");
+    assert_invalid(tenon_exchange_blocks(e, &scalar, bs), "x[0]");
+    assert_invalid(tenon_exchange_blocks(e, ys, ys), "y[0]");
+    assert_int_equal(tenon_exchange_blocks(e, ys, gapped), TENON_ERROR_UNSUPPORTED);
+    tenon_exchange_destroy(e);
+    assert_ok(tenon_exchange_create(group, 4, &x, &e));
+    assert_invalid(tenon_exchange_blocks(e, ys, bs), "tenon_exchange_route first");
     tenon_exchange_destroy(e);
     tenon_exchange_destroy(NULL);
-    tenon_tensor *const made[] = {&x, &y, &c, &wide};
+    tenon_tensor *const made[] = {&x, &y, &c, &wide, &both};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tenon_tensor_destroy(made[i]);
     tenon_group_destroy(group);

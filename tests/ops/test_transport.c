@@ -63,6 +63,72 @@ TEST(polling)
     check_some(true, 3202, test_problems(1));
 }
 
+/* Small dense tensors of two processes with a member each, whose inputs are copied ahead. */
+TEST(two_members)
+{
+    test_random random = test_random_for(3207);
+    for (int i = 0; i < test_problems(6); i++) {
+        group_world w;
+        const group_division division = random_division(&random, 2);
+        group_problem p = random_problem_of(group_all_reduce, 2, &random);
+        group_world_open(&w, 2, &division);
+        p.x_layout = p.y_layout = TEST_ROW;
+        choose_size(&p, &division, &random);
+        group_check(&w, group_all_reduce, p, &random);
+        group_world_close(&w);
+    }
+}
+
+enum { ORDER_ROUNDS = 8, ORDER_COUNT = 5000 };
+
+/* In each round every member adds 1 to the sum of the round before, without waiting. */
+static tenon_status add_and_sum(group_world *w, uint32_t process, void *data)
+{
+    tenon_tensor *tensors = data, *x = &tensors[2 * process], *one = &tensors[2 * process + 1];
+    tenon_stream *stream = w->streams[process];
+    tenon_group *group = w->groups[process];
+    tenon_status status = TENON_OK;
+    for (int round = 0; round < ORDER_ROUNDS && status == TENON_OK; round++) {
+        status = tenon_elementwise(stream, NULL, x, one, x, NULL);
+        if (status == TENON_OK)
+            status = tenon_group_all_reduce(group, TENON_GROUP_SUM, x, x, NULL);
+    }
+    return status == TENON_OK ? tenon_group_wait(group) : status;
+}
+
+TEST(order_of_two_members)
+{
+    const int64_t count = ORDER_COUNT;
+    for (int has_threads = 0; has_threads < 2; has_threads++) {
+        const group_division division = {.processes = 2, .has_threads = has_threads != 0};
+        group_result results[GROUP_MOST];
+        tenon_tensor tensors[4];
+        float expected = 0;
+        group_world w;
+        group_world_open(&w, 2, &division);
+        for (int i = 0; i < 4; i++) {
+            tenon_stream *stream = w.streams[i / 2];
+            assert_ok(tenon_tensor_create(tenon_stream_context(stream), TENON_DTYPE_F32, 1, &count,
+                                          &tensors[i]));
+            assert_ok(tenon_tensor_fill(stream, &tensors[i], i % 2, NULL));
+        }
+        group_in_processes(&w, add_and_sum, tensors, results);
+        for (int round = 0; round < ORDER_ROUNDS; round++)
+            expected = 2 * (expected + 1);
+        for (int m = 0; m < 2; m++) {
+            static float got[ORDER_COUNT];
+            if (results[m].status != TENON_OK)
+                fail_msg("process %d: %s", m, results[m].message);
+            assert_ok(tenon_tensor_download(w.streams[m], &tensors[2 * m], got, sizeof got, NULL));
+            for (int i = 0; i < ORDER_COUNT; i++)
+                assert_float_equal(got[i], expected, 0);
+        }
+        for (int i = 0; i < 4; i++)
+            tenon_tensor_destroy(&tensors[i]);
+        group_world_close(&w);
+    }
+}
+
 /* Equal bits: of all members, and whatever the processes, ranges and messages. */
 TEST(equal_bits)
 {
