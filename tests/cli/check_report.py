@@ -174,7 +174,8 @@ class Page(InFolder):
                       f"{min(ratios):.2f} (square 64) to {max(ratios):.2f}", texts["A f32 oneDNN"])
 
     def test_peers_have_the_versions_of_their_files(self):
-        cases = [result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5, "openblas-pypi": 1.2, "onednn-blocked": 0.9})]
+        cases = [result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5, "openblas-pypi": 1.2, "onednn-blocked": 0.9, "onednn": 0.8,
+                                                       "onednn-pypi": 0.7})]
         file = version_3(cases)
         file["peers"]["versions"] = {"openblas": "0.3.21", "openblas-pypi": "0.3.34.481.3", "onednn": "3.2.0"}
         page, folder = self.folder / "page.html", self.folder / "svg"
@@ -183,6 +184,8 @@ class Page(InFolder):
         texts = {t.text for t in ElementTree.parse(folder / "bars-gemm-cpu.svg").getroot().iter(f"{SVG}text")}
         self.assertLessEqual({"A f32 OpenBLAS 0.3.21", "A f32 OpenBLAS, PyPI 0.3.34", "A f32 oneDNN, blocked 3.2.0"}, texts)
         self.assertIn("<td>OpenBLAS, PyPI<td>0.3.34.481.3", page.read_text(encoding="utf-8"))
+        rows = re.findall(r"<tr><td>A<td>gemm-cpu<td>f32<td>([^<]*)<td>", page.read_text(encoding="utf-8"))
+        self.assertEqual(rows[:5], ["oneDNN", "oneDNN, PyPI", "oneDNN, blocked", "OpenBLAS", "OpenBLAS, PyPI"])
 
     def test_a_device_that_failed_has_a_card(self):
         file = version_3([result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5}, device=n) for n in (0, 2)], 3)

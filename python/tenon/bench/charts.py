@@ -227,8 +227,14 @@ def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
         for file, case in machine.cases.values():
             for peer in case.peers if case.suite == suite else ():
                 groups.setdefault((case.dtype, peer), []).append((file, case))
-        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items())]
+        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items(), key=beside_newer)]
     return found
+
+
+def beside_newer(item: Tuple[Tuple[str, str], Any]) -> Tuple[str, str, bool]:
+    """Sorts a group of ratios by type and peer, with the two versions of a peer one after the other."""
+    dtype, peer = item[0]
+    return dtype, peer.replace("-pypi", ""), peer.endswith("-pypi")
 
 
 def ratio_axis(axes: Any, values: List[float]) -> None:
