@@ -15,6 +15,7 @@ void bench_print_heading(const char *suite, const char *about)
     printf("\n%s: %s\n", suite, about);
     printf("%-34s %-5s %10s %13s %9s %6s  %s\n", "case", "type", "median us", "95 % interval",
            "rate", "roof", "peer / Tenon");
+    fflush(stdout);
 }
 
 static void print_rate(const bench_result *r)

@@ -19,6 +19,7 @@
 
 #define QUICK_SECONDS 110.0 /* of all cases of a quick run */
 #define QUICK_CASE    0.2   /* of a case of a quick run */
+#define AROUND_CASE   0.8   /* of a case besides its rounds: operands, verification, latency */
 
 /* The results so far; `well` is false after a failure. */
 typedef struct progress {
@@ -30,8 +31,8 @@ typedef struct progress {
     bool well;
     bench_summary summary;
     const bench_entry *entries;
-    uint32_t entry_count, done, all; /* cases done, and all cases of all devices */
-    double start;
+    uint32_t entry_count, done, all;       /* cases done, and all cases of all devices */
+    double start, expected, expected_done; /* estimates of seconds: of all cases to measure */
 } progress;
 
 /* Returns the number of names in a space-separated list; 1 for an empty one. */
@@ -91,9 +92,8 @@ static void run_case(bench_session *session, const bench_entry *e, bench_case *b
         fprintf(stderr, "tenon-bench: %s is left out\n", bench->name);
     } else if (well && bench_run(session, bench, &p->results[p->count])) {
         bench_progress_clear();
-        if (!bench_interrupted)
-            bench_print_result(&p->results[p->count++]);
-    } else if (!bench->is_skipped) {
+        bench_print_result(&p->results[p->count++]);
+    } else if (!bench->is_skipped && !bench_interrupted) {
         const char *why = *bench_complaint() != '\0' ? bench_complaint() : tenon_last_error();
         bench_progress_clear();
         bench_print_failure(bench->name, tenon_dtype_string(e->dtype), why);
@@ -102,17 +102,37 @@ static void run_case(bench_session *session, const bench_entry *e, bench_case *b
     release(bench);
 }
 
+/* Returns the seconds of the rounds of a case. */
+static double seconds_of(const bench_options *o, const bench_suite *suite)
+{
+    if (o->seconds > 0)
+        return o->seconds;
+    return o->quick && suite->seconds > QUICK_CASE ? QUICK_CASE : suite->seconds;
+}
+
+static const bench_result *earlier_result(const progress *p, uint32_t device, const bench_entry *e)
+{
+    char name[BENCH_NAME_SIZE];
+    e->suite->kind->name_of(e->suite, e->number, name);
+    return bench_resumed_result(&p->earlier, device, e->suite->name, name, e->dtype,
+                                p->options->solver);
+}
+
+/* Returns the estimated seconds of a case with all its solvers; 0 if an earlier run has it. */
+static double expected_of(const progress *p, uint32_t device, const bench_entry *e)
+{
+    const double each = seconds_of(p->options, e->suite) + AROUND_CASE;
+    return earlier_result(p, device, e) != NULL ? 0 : solvers_of(p->options) * each;
+}
+
 /* Measures a case, or takes its result from an earlier run. */
 static void run_entry(bench_session *session, const bench_entry *e, progress *p)
 {
-    bench_case bench = {.suite = e->suite->name, .dtype = e->dtype, .seconds = e->suite->seconds};
-    if (session->options->seconds > 0)
-        bench.seconds = session->options->seconds;
-    else if (session->options->quick && bench.seconds > QUICK_CASE)
-        bench.seconds = QUICK_CASE;
+    bench_case bench = {.suite = e->suite->name,
+                        .dtype = e->dtype,
+                        .seconds = seconds_of(session->options, e->suite)};
     e->suite->kind->name_of(e->suite, e->number, bench.name);
-    const bench_result *earlier = bench_resumed_result(
-        &p->earlier, session->number, bench.suite, bench.name, e->dtype, session->options->solver);
+    const bench_result *earlier = earlier_result(p, session->number, e);
     if (earlier != NULL) {
         p->results[p->count++] = *earlier;
         bench_print_result(earlier);
@@ -150,11 +170,26 @@ static bool has_failed(bench_session *session, progress *p)
     return true;
 }
 
-/* Estimates the seconds that are left from the time of the cases so far; negative if unknown. */
+/* Estimates the seconds that are left, from those of the suites and from how long the cases so far
+ * have taken in comparison. */
 static double seconds_left(const progress *p)
 {
-    const double elapsed = bench_now() - p->start;
-    return p->done > 0 ? elapsed / p->done * (p->all - p->done) : -1;
+    const double elapsed = bench_now() - p->start, left = p->expected - p->expected_done;
+    return p->expected_done > 0 ? elapsed / p->expected_done * left : left;
+}
+
+/* Adds up the estimates, and prints the number of cases and how long they take. */
+static void expect(progress *p, uint32_t devices)
+{
+    for (uint32_t d = 0; d < devices; d++)
+        for (uint32_t i = 0; i < p->entry_count; i++)
+            p->expected += expected_of(p, d, &p->entries[i]);
+    if (p->options->quick && p->expected > devices * QUICK_SECONDS)
+        p->expected = devices * QUICK_SECONDS;
+    if (p->expected < 90)
+        printf("%u cases, about %.0f seconds\n", p->all, p->expected);
+    else
+        printf("%u cases, about %.0f minutes\n", p->all, p->expected / 60);
 }
 
 /* Returns true if a quick run leaves out a case: it is for the other kind of device, the time of
@@ -188,7 +223,9 @@ static void run_entries(bench_session *session, progress *p)
         suite->kind->name_of(suite, p->entries[i].number, name);
         bench_progress(p->done, p->all, seconds_left(p), name);
         const size_t failures = json_array_size(p->file.failures);
+        const double expected = expected_of(p, session->number, &p->entries[i]);
         run_by_all(session, &p->entries[i], p);
+        p->expected_done += expected;
         failed = json_array_size(p->file.failures) > failures && has_failed(session, p);
     }
     bench_progress_clear();
@@ -283,6 +320,7 @@ static int run_all(const bench_devices *devices, progress *p)
     if (p->earlier.document != NULL)
         printf("resuming %s, which has %u results of this command\n", p->options->json,
                p->earlier.count);
+    expect(p, devices->count);
     bench_catch_interrupts();
     p->start = bench_now();
     if (run_devices(devices, p))

@@ -64,14 +64,14 @@ int bench_calls(bench_session *session, const bench_way *way, double *seconds_of
     if (seconds > LEAST_SECONDS)
         seconds = bench_round(session, way, 1, &turn);
     else
-        while (seconds >= 0) {
+        while (seconds >= 0 && !bench_interrupted) {
             seconds = bench_round(session, way, calls, &turn);
             if (seconds > LEAST_SECONDS / 4)
                 break;
             calls *= 2;
         }
     *seconds_of_call = seconds / calls;
-    return seconds < 0 ? 0 : (int)(LEAST_SECONDS * calls / seconds) + 1;
+    return seconds < 0 || bench_interrupted ? 0 : (int)(LEAST_SECONDS * calls / seconds) + 1;
 }
 
 /* The times of Tenon (the first element) and of each peer. */
@@ -81,8 +81,8 @@ typedef struct rounds_result {
 } rounds_result;
 
 /* Runs rounds of Tenon (the first element of `ways`) and the peers alternately, for `limit`
- * seconds. Peers that are much slower than Tenon run fewer rounds. Returns false if a call fails.
- */
+ * seconds. Peers that are much slower than Tenon run fewer rounds. Returns false if a call fails or
+ * the run is interrupted. */
 static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t count, double limit,
                       rounds_result *result)
 {
@@ -97,10 +97,11 @@ static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t c
             return false;
     }
     double end = bench_now() + limit;
-    for (uint32_t last = count - 1; rounds[0] < MOST_ROUNDS &&
-                                    (rounds[0] < LEAST_ROUNDS || bench_now() < end) &&
-                                    (!bench_interrupted || rounds[0] == 0);)
+    for (uint32_t last = count - 1;
+         rounds[0] < MOST_ROUNDS && (rounds[0] < LEAST_ROUNDS || bench_now() < end);)
         for (uint32_t w = 0; w < count; w++) {
+            if (bench_interrupted)
+                return false;
             if (each[w] > SLOW * each[0] && rounds[w] == SLOW_ROUNDS)
                 continue;
             take_turns(ways[last], ways[w]);
@@ -126,7 +127,7 @@ static bool measure_latency(bench_session *session, const bench_way *way, int ro
     int turn = 0;
     for (int i = 0; i < rounds; i++) {
         values[i] = 1e9 * bench_round(session, way, 1, &turn);
-        if (values[i] < 0)
+        if (values[i] < 0 || bench_interrupted)
             return false;
     }
     *latency = bench_median(values, rounds);
@@ -176,7 +177,7 @@ static bool measure_events(bench_session *session, const bench_way *way, int rou
             clReleaseEvent(s.first);
         if (s.last != NULL)
             clReleaseEvent(s.last);
-        if (!well)
+        if (!well || bench_interrupted)
             return false;
     }
     *event = bench_median(values, rounds);
@@ -190,7 +191,7 @@ bool bench_verify_case(bench_session *session, bench_case *bench, double *error_
         !BENCH_WELL(tenon_stream_finish(session->stream)))
         return false;
     const bool right = bench->verify(bench->tenon.data, session->stream, error_over_bound, why);
-    if (!right)
+    if (!right && !bench_interrupted)
         bench_complain("%s %s %s by %s is wrong: %s\n  %s", bench->suite, bench->name,
                        tenon_dtype_string(bench->dtype), bench->solver, why, bench->repeat);
     return right;
@@ -237,8 +238,7 @@ static bool measure_rounds(bench_session *session, bench_case *bench, rounds_res
 {
     if (!attempt(session, bench, best, &result->load))
         return false;
-    while (bench_is_disturbed(&result->load) && result->repeats < session->options->repeats &&
-           !bench_interrupted) {
+    while (bench_is_disturbed(&result->load) && result->repeats < session->options->repeats) {
         rounds_result next;
         bench_load load;
         result->repeats++;
@@ -255,9 +255,13 @@ static bool measure_rounds(bench_session *session, bench_case *bench, rounds_res
 bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
 {
     rounds_result best;
+    if (bench_interrupted)
+        return false;
     describe(session, bench, result);
     result->verified = bench->verify != NULL && !session->options->trusted;
     if (result->verified && !bench_verify_case(session, bench, &result->error_over_bound))
+        return false;
+    if (bench_interrupted)
         return false;
     if (!measure_rounds(session, bench, &best, result))
         return false;

@@ -40,20 +40,22 @@ typedef struct bench_result {
 } bench_result;
 
 /* Runs a case. If a call fails or the result is wrong, prints the reason to stderr and returns
- * false. */
+ * false; it also returns false if the run is interrupted. */
 bool bench_run(bench_session *session, bench_case *bench, bench_result *result);
 
 /* Compares the result of a call of Tenon with the reference, for a case that has one. Prints the
  * difference to stderr and returns false if the result is wrong. */
 bool bench_verify_case(bench_session *session, bench_case *bench, double *error_over_bound);
 
-/* Returns the number of calls in a round, and the time of one call; 0 on failure. */
+/* Returns the number of calls in a round, and the time of one call; 0 on failure and if
+ * the run is interrupted. */
 int bench_calls(bench_session *session, const bench_way *way, double *seconds_of_call);
 
 /* Returns the seconds for `calls` calls and the wait for them; negative if a call failed. */
 double bench_round(bench_session *session, const bench_way *way, int calls, int *turn);
 
-/* Set by a signal handler: the runner stops after the current round. */
+/* Set by a signal handler: the running case ends after the current round, or while it is verified
+ * after the current layer or call. */
 extern volatile int bench_interrupted;
 
 /* Returns the median and the interval; sorts the values. */

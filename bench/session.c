@@ -146,7 +146,8 @@ static void interrupt(int signal_number)
 
 void bench_catch_interrupts(void)
 {
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+    const struct sigaction action = {.sa_handler = interrupt,
+                                     .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

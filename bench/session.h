@@ -28,7 +28,7 @@ bench_entry *bench_entries_of(const bench_options *options, uint32_t *count);
 /* Prints to stderr that the options select no case. */
 void bench_complain_no_case(const bench_options *options);
 
-/* Makes SIGINT and SIGTERM set bench_interrupted from now on. */
+/* Makes the next SIGINT and SIGTERM set bench_interrupted; a second one ends the program. */
 void bench_catch_interrupts(void);
 
 #endif

@@ -2,12 +2,12 @@
 """./run docs: draws docs/images/speed.svg, the chart of README.md, from files of bench/results/.
 
 A bar is the geometric mean of a suite's ratios (the peer's time over Tenon's) from the newest file that has one; its dot is
-the worst case in all files. A bar whose individual measurements were not kept is marked. The caption names the machines and
-the versions of the peers.
+the worst case in all files. If that file has two versions of a peer, each has a bar. A bar whose individual measurements were
+not kept is marked. The caption names the machines and the versions of the peers.
 """
 import sys
 
-from measures import ROOT, devices_of, files, found, newest, worst  # noqa: F401  (tests call `found`)
+from measures import ROOT, devices_of, files, least, newest_editions
 
 CHART = ROOT / "docs" / "images" / "speed.svg"
 
@@ -42,8 +42,10 @@ def bars(of=None):
     drawn = []
     for group, rows in GROUPS:
         for suite, peer, label in rows:
-            file, measure = newest(suite, peer, of)
-            drawn.append((group, label, measure["mean"], worst(suite, peer, of), "" if "results" in file else MARK))
+            measured = newest_editions(suite, peer, of)
+            for edition, (file, measure) in measured.items():
+                text = label.replace(NAMES[peer], version_of(file, peer, edition), 1) if len(measured) > 1 else label
+                drawn.append((group, text, measure["mean"], least(suite, [edition], of), "" if "results" in file else MARK))
     return drawn
 
 
@@ -62,12 +64,13 @@ def day_of(file):
     return file.get("recorded", file.get("date", ""))[:10]
 
 
-def version_of(file, peer):
+def version_of(file, peer, edition):
+    """Returns the name and the version, without its fourth and later numbers, of an edition of a peer."""
     if "results" not in file:
         return f"{NAMES[peer]} {file['peers'].get(NAMES[peer], VERSIONS.get(NAMES[peer]))}"
     recorded = file.get("peers", {}).get("versions", {})
-    version = recorded.get(peer) or recorded.get(peer.replace("-blocked", "")) or VERSIONS.get(NAMES[peer], "")
-    return f"{NAMES[peer]} {version}".strip()
+    version = recorded.get(edition) or recorded.get(edition.replace("-blocked", "")) or VERSIONS.get(NAMES[peer], "")
+    return f"{NAMES[peer]} {'.'.join(version.split('.')[:3])}".strip()
 
 
 def caption(of=None):
@@ -75,8 +78,8 @@ def caption(of=None):
     of = of or files()
     places = {}
     for suite, peer in ((suite, peer) for _, rows in GROUPS for suite, peer, _ in rows):
-        file, _ = newest(suite, peer, of)
-        places.setdefault(place_of(file), {}).setdefault(day_of(file), set()).add(version_of(file, peer))
+        for edition, (file, _) in newest_editions(suite, peer, of).items():
+            places.setdefault(place_of(file), {}).setdefault(day_of(file), set()).add(version_of(file, peer, edition))
     lines = []
     for place, days in sorted(places.items(), key=lambda pair: min(pair[1])):
         lines += [place, ", ".join(f'{" and ".join(sorted(days[day]))} on {day}' for day in sorted(days))]
@@ -92,7 +95,7 @@ def draw():
                                 "axes.labelcolor": INK, "xtick.color": INK,
                                 "ytick.color": INK, "axes.edgecolor": INK})
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(8.4, 3.9))
+    figure, axes = pyplot.subplots(figsize=(8.4, 1.1 + 0.4 * len(bars())))
     place, ticks = 0.0, []
     group_of = None
     for group, label, *texts in bars():

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
+"""./run docs: writes the measured tables and figures of README.md, docs/performance.md and docs/ci.md from bench/results/.
 
 A figure of the text follows `<!-- mean SUITE TYPE PEER -->`, the newest mean over a suite, `<!-- worst SUITE TYPE PEER -->`, the
-worst case in all files, or `<!-- column mean|worst|best NAME NUMBER [CELL] -->`, of a column of a file that is a table.
+worst case in all files, `<!-- column mean|worst|best NAME NUMBER [CELL] -->`, of a column of a file that is a table, or
+`<!-- first CACHES WORDS -->`, the newest time of the first use whose name contains the words. If a peer was measured in two
+versions (PEER and PEER-pypi), the faster one counts.
 
 The text between `<!-- table: NAME -->` and `<!-- end of the table -->` is generated from bench/results/NAME.json: a file
 written by `tenon-bench run --json`, `regret --json` or `first --json`, or a table together with its machine and method. With
-`<!-- table: NAME by case -->` it has a row for each case instead of each suite.
+`<!-- table: NAME by case -->` it has a row for each case instead of each suite, and with `<!-- table: NAME by case WORDS -->` only
+those of the cases whose suite and name contain all words.
 """
 import json
 import math
@@ -15,14 +18,16 @@ import shlex
 import statistics
 import sys
 
-from measures import RESULTS, ROOT, column, devices_of, files, newest, of_column, ratio_text, worst
+from measures import RESULTS, ROOT, column, devices_of, files, newest_editions, newest_first, of_column, ratio_text, worst
 
 DOCUMENT = ROOT / "docs" / "performance.md"
+PAGES = (ROOT / "README.md", DOCUMENT, ROOT / "docs" / "ci.md")
 END = "<!-- end of the table -->\n"
-PLACE = re.compile(r"<!-- table: (\S+)( by case)? -->\n.*?" + re.escape(END), re.DOTALL)
+PLACE = re.compile(r"<!-- table: (\S+)( by case(?: [^\n]*?)?)? -->\n.*?" + re.escape(END), re.DOTALL)
 TABLE = re.compile(r"(?m)^\|.*\n")
 FIGURE = re.compile(r"(<!-- (?:(?P<kind>mean|worst) (?P<suite>\S+) (?P<dtype>\S+) (?P<peer>\S+)|"
-                    r"column (?P<of>mean|worst|best) (?P<file>\S+) (?P<number>\d+)(?: (?P<cell>\S+))?) -->)[\d.]+(?<!\.)")
+                    r"column (?P<of>mean|worst|best) (?P<file>\S+) (?P<number>\d+)(?: (?P<cell>\S+))?|"
+                    r"first (?P<caches>\S+) (?P<words>[^\n]+?)) -->)[\d.]+(?<!\.)(?: (?:s|ms)\b)?")
 
 
 def where(file, conditions, columns, rows):
@@ -54,15 +59,18 @@ def of_benchmark(file):
     return where(file, "Ratios: a peer's time over Tenon's.", *with_device(file, columns, file["summary"]["ratios"], rows))
 
 
-def of_cases(file):
-    """Returns a table of a file of tenon-bench run, with a row for each case."""
-    peers = sorted({peer for r in file["results"] for peer in r["peers"]})
-    unit = "GFLOP/s" if any(r["gflops"] for r in file["results"]) else "GB/s"
+def of_cases(file, words):
+    """Returns a table of a file of tenon-bench run, with a row for each case whose suite and name contain the words."""
+    results = [r for r in file["results"] if all(word in f'{r["suite"]} {r["case"]}' for word in words)]
+    if not results:
+        sys.exit(f"performance: no case has {' '.join(words)}")
+    peers = sorted({peer for r in results for peer in r["peers"]})
+    unit = "GFLOP/s" if any(r["gflops"] for r in results) else "GB/s"
     rows = [[r["case"], r["dtype"], f'{r["median_ns"] / 1e3:.4g}', f'{r["gflops"] or r["gbps"]:.3g}',
-             *(ratio_text(r["peers"][p]["ratio"]) if p in r["peers"] else "" for p in peers)] for r in file["results"]]
-    verified = all(r["verified"] for r in file["results"])
+             *(ratio_text(r["peers"][p]["ratio"]) if p in r["peers"] else "" for p in peers)] for r in results]
+    verified = all(r["verified"] for r in results)
     return where(file, "Medians. Ratios: a peer's time over Tenon's." + (" Every result was verified." if verified else ""),
-                 *with_device(file, ["Case", "Type", "µs", unit, *peers], file["results"], rows))
+                 *with_device(file, ["Case", "Type", "µs", unit, *peers], results, rows))
 
 
 def of_networks(file):
@@ -111,21 +119,21 @@ def row(cells):
     return f'| {" | ".join(cells)} |\n'
 
 
-def shown(file, by_case):
-    """Returns the table of a file that tenon-bench wrote."""
+def shown(file, cases):
+    """Returns the table of a file that tenon-bench wrote: by suite, or by case if `cases`, a list of words, is not None."""
     if "ratios" not in file["summary"]:
         return of_regret(file)
     if any("caches" in r for r in file.get("results", [])):
         return of_first(file)
     if all("layers_ns" in r for r in file.get("results", [{}])):
         return of_networks(file)
-    return of_cases(file) if by_case else of_benchmark(file)
+    return of_benchmark(file) if cases is None else of_cases(file, cases)
 
 
-def table(name, file, by_case=False):
-    """Returns the Markdown text of a table."""
+def table(name, file, cases=None):
+    """Returns the Markdown text of a table; `cases` as in `shown`."""
     if "summary" in file:
-        file = shown(file, by_case)
+        file = shown(file, cases)
         kept = f"[The measurements](../bench/results/{name}.json)."
     else:
         kept = "The individual measurements were not kept."
@@ -152,7 +160,8 @@ def filled(text):
     """Returns the page with every table generated from its file."""
     def place(match):
         name, by_case = match[1], match[2] or ""
-        return f"<!-- table: {name}{by_case} -->\n{table(name, read(name), bool(by_case))}{END}"
+        cases = by_case.split()[2:] if by_case else None
+        return f"<!-- table: {name}{by_case} -->\n{table(name, read(name), cases)}{END}"
 
     of = files()
     return FIGURE.sub(lambda match: match[1] + figure(match, of), PLACE.sub(place, text))
@@ -161,11 +170,19 @@ def filled(text):
 def figure(match, of):
     """Returns the figure that belongs to a comment in the text."""
     if match["kind"] == "mean":
-        return newest(match["suite"], match["peer"], of, match["dtype"])[1]["mean"]
+        means = newest_editions(match["suite"], match["peer"], of, match["dtype"]).values()
+        return min((measure["mean"] for _, measure in means), key=float)
     if match["kind"] == "worst":
         return worst(match["suite"], match["peer"], of, match["dtype"])
+    if match["kind"] is None and match["caches"]:
+        return duration(newest_first(match["caches"], match["words"], of))
     values = column(read(match["file"]), int(match["number"]), match["cell"])
     return f'{of_column(match["of"], values):.2f}'
+
+
+def duration(ns):
+    """Returns a time with two digits, in seconds or milliseconds."""
+    return f"{ns / 1e9:.2g} s" if ns >= 0.95e9 else f"{float(f'{ns / 1e6:.2g}'):g} ms"
 
 
 def names(text):
@@ -179,8 +196,9 @@ def typed(text):
 
 
 def main():
-    DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote {DOCUMENT.relative_to(ROOT)}")
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(f"wrote {page.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

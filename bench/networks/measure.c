@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include "../judge.h"
+#include "../runner.h"
 #include "../timing.h"
 
 #include "ops/conv/problem/problem.h"
@@ -205,7 +206,7 @@ bool bench_model_verify(bench_model *model, tenon_stream *stream, double *error_
     const tenon_tensor *y = &model->own[model->network.layer_count];
     float *sequence = NULL;
     bool well = bench_model_allocate(model) && bench_model_result(model, stream, &sequence);
-    for (uint32_t i = 0; well && i < model->network.layer_count; i++) {
+    for (uint32_t i = 0; well && i < model->network.layer_count && !bench_interrupted; i++) {
         char what[256] = "";
         well = bench_model_run_layer(model, stream, i) &&
                verify_layer(model, stream, i, error_over_bound, what);

@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include "../runner.h"
 #include "../timing.h"
 
 #include <math.h>
@@ -209,7 +210,7 @@ bool bench_model_create(bench_session *session, const bench_network *network, in
         !place_images(model) || !make_ends(session, model))
         return false;
     for (uint32_t i = 0; i < model->network.layer_count; i++)
-        if (!add_layer(session, model, i))
+        if (bench_interrupted || !add_layer(session, model, i))
             return false;
     return BENCH_WELL(tenon_sequence_finish(model->sequence));
 }

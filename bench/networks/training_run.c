@@ -1,8 +1,9 @@
 /* The plans, memory and sequence of a training step, and the times of its parts. */
 #include "training.h"
 
-#include "../timing.h"
 #include "../judge.h"
+#include "../runner.h"
+#include "../timing.h"
 #include "check/host.h"
 #include "ops/registry.h"
 
@@ -139,7 +140,7 @@ bool bench_training_create(bench_session *session, bench_training *t)
         if (!place(t, &t->values[i]))
             return false;
     for (uint32_t i = 0; i < t->step_count; i++)
-        if (!add_step(session, t, &t->steps[i]))
+        if (bench_interrupted || !add_step(session, t, &t->steps[i]))
             return false;
     return BENCH_WELL(tenon_sequence_finish(t->sequence)) &&
            BENCH_WELL(tenon_memory_create(t->context, tenon_sequence_workspace(t->sequence),

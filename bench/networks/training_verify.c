@@ -2,6 +2,8 @@
  * are compared with the reference. */
 #include "training.h"
 
+#include "../runner.h"
+
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "check/host.h"
@@ -221,7 +223,7 @@ static bool compare_ends(const bench_training *t, tenon_stream *stream, uint32_t
 static bool verify_steps(bench_training *t, tenon_stream *stream, double *error_over_bound,
                          char why[256])
 {
-    for (uint32_t i = 0; i < t->step_count; i++) {
+    for (uint32_t i = 0; i < t->step_count && !bench_interrupted; i++) {
         char what[256] = "";
         if (!verify_step(t, stream, i, error_over_bound, what)) {
             snprintf(why, 256, "step %u, %.40s: %.180s", i, t->steps[i].operation->name, what);

@@ -1,5 +1,6 @@
 #include "editions.h"
 
+#include "../runner.h"
 #include "absent.h"
 
 #include <dlfcn.h>
@@ -33,7 +34,7 @@ bench_way *bench_peer_begin(const bench_session *session, bench_case *bench, con
 {
     const char *name = bench_edition_name(peer, (bench_edition)edition);
     if (name == NULL || bench->peer_count == BENCH_MAX_PEERS ||
-        !bench_listed(session->options->peers, name))
+        !bench_listed(session->options->peers, name) || bench_interrupted)
         return NULL;
     bench_way *way = &bench->peers[bench->peer_count];
     *way = (bench_way){.name = name, .edition = edition};

@@ -34,6 +34,7 @@ static void destroy(void *data)
 static void execute(const char *command, const char *library, const int *input, const int *output)
 {
     char line[1024];
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches it, too; it ends when its input is closed */
     const int length = snprintf(line, sizeof line, "exec %s %s", command, library);
     if (length < (int)sizeof line && dup2(input[0], STDIN_FILENO) >= 0 &&
         dup2(output[1], STDOUT_FILENO) >= 0) {

@@ -314,6 +314,34 @@ class Resuming(Bench):
         self.assertEqual(self.interrupt(signal.SIGKILL), -signal.SIGKILL)
         self.resume()
 
+    def test_a_case_that_is_interrupted_is_not_a_failure(self):
+        args = [*self.args[:-1], self.path, "--filter", "relu 16384", "--time", "3000"]
+        with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            for line in process.stdout:
+                if line.startswith("case "):
+                    break
+            time.sleep(0.2)
+            process.send_signal(signal.SIGTERM)
+            rest, said = process.communicate()
+        self.assertEqual((process.returncode, said), (130, ""))
+        self.assertNotIn("failed", rest)
+        found = read_results(self.path)
+        self.assertEqual((found["complete"], found["results"], found["failures"]), (False, [], []))
+
+    def test_the_expected_time_is_printed(self):
+        def seconds(text):
+            count, time, unit = re.search(r"(?m)^(\d+) cases, about (\d+) (seconds|minutes)$", text).groups()
+            return int(count), int(time) * {"seconds": 1, "minutes": 60}[unit]
+        first = seconds(bench(*self.ARGS, "--filter", "relu", "--json", self.path).stdout)
+        self.assertLess(first[1], 90)
+        again = seconds(bench(*self.ARGS, "--filter", "relu", "--solver", "activation/dense activation/strided").stdout)
+        self.assertEqual(again[0], first[0])
+        self.assertGreater(again[1], first[1])
+        found = read_results(self.path)
+        found["complete"] = False
+        Path(self.path).write_text(json.dumps(found), encoding="utf-8")
+        self.assertIn(" cases, about 0 seconds\n", bench(*found["command"][1:]).stdout)
+
     def test_another_command_starts_anew(self):
         self.interrupt(signal.SIGINT)
         done = bench(*self.ARGS, "--filter", "relu", "--json", self.path)

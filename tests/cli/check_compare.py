@@ -5,7 +5,7 @@ import math
 import re
 import unittest
 
-from result_files import DEVICE, InFolder, result, run, run_file, version_3
+from result_files import DEVICE, InFolder, first_file, result, run, run_file, version_3
 
 
 class Reading(InFolder):
@@ -42,6 +42,9 @@ class Reading(InFolder):
         self.refusal(run_file([good], device=without), 'no "driver"')
         self.refusal(version_3([{**good, "device": 1}]), '"device" is 1', "1 devices")
         self.refusal({**run_file([good]), "results": {}}, '"results"', "not a list")
+        for rounds in ([], ["1"], [0.0]):
+            self.refusal(first_file({("product", "cold"): [1.0]}) | {"results": [
+                {"suite": "first", "case": "product", "device": 0, "caches": "cold", "median_ns": 1.0, "rounds_ns": rounds}]}, "rounds_ns")
 
     def test_both_versions_can_be_read(self):
         cases = [result("gemm", "a", 10.0, {})]
@@ -115,6 +118,16 @@ class Comparing(InFolder):
         done = self.compare(version_3([estimate], predicted=True), version_3([result("gemm", "a", 100.0, {})]))
         self.assertIn("A is a prediction of the device model: nothing was measured", done.stdout)
         self.assertIn("0.500", done.stdout)
+
+    def test_first_uses_are_compared_by_the_state_of_the_caches(self):
+        before = first_file({("product", "cold"): [3e9, 2e9, 4e9], ("product", "warm"): [1e7] * 5, ("net", "cold"): [1e9, 1e9, 1e9]})
+        after = first_file({("product", "cold"): [2e9, 1.5e9, 3e9], ("product", "warm"): [2e7] * 5, ("net", "cold"): [1e9, 1e9, 1e9]})
+        done = self.compare(before, after, "--limit", "50")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, rf"(?m)^first +cold +2 +{math.sqrt(1.5):.3f} ")
+        self.assertRegex(done.stdout, r"(?m)^first +warm +1 +0\.500 +0\.500-0\.500 ")
+        self.assertRegex(done.stdout, r"(?m)^first +product +0\.500 .* warm$")
+        self.assertIn("no case in common", self.compare(before, run_file([result("gemm", "a", 1.0, {})]), "--other-machine").stderr)
 
     def test_files_that_cannot_be_compared(self):
         a = run_file([result("gemm", "a", 1.0, {})])

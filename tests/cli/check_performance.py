@@ -34,7 +34,9 @@ class Performance(unittest.TestCase):
 
     def test_tables_are_up_to_date(self):
         self.assertGreater(len(performance.names(self.text)), 5)
-        self.assertEqual(performance.filled(self.text), self.text, "./run docs updates it")
+        for page in performance.PAGES:
+            text = page.read_text(encoding="utf-8")
+            self.assertEqual(performance.filled(text), text, "./run docs updates it")
 
     def test_no_table_is_written_by_hand(self):
         self.assertEqual(performance.typed(self.text), [])
@@ -68,7 +70,7 @@ class Performance(unittest.TestCase):
 
     def test_every_file_has_a_table(self):
         kept = {path.stem for path in performance.RESULTS.glob("*.json")}
-        self.assertEqual(kept, set(performance.names(self.text)))
+        self.assertEqual(kept, {name for page in performance.PAGES for name in performance.names(page.read_text(encoding="utf-8"))})
 
     def test_manual_edits_are_found(self):
         edited = self.text.replace("| 1.", "| 9.", 1)
@@ -86,10 +88,16 @@ class Performance(unittest.TestCase):
     def test_a_file_becomes_a_row_per_case(self):
         result = {"case": "sort 1 Mi", "dtype": "f32", "median_ns": 2000.0, "gflops": 0.0, "gbps": 12.34,
                   "verified": True, "peers": {"numpy": {"ratio": 1.239}}}
-        text = performance.table("written", dict(WRITTEN, results=[result]), by_case=True)
+        text = performance.table("written", dict(WRITTEN, results=[result]), [])
         self.assertIn("| Case | Type | µs | GB/s | numpy |\n", text)
         self.assertIn("| sort 1 Mi | f32 | 2 | 12.3 | 1.24 |\n", text)
         self.assertIn("Every result was verified.", text)
+        other = dict(result, suite="reduce", case="sum 1 Mi")
+        text = performance.table("written", dict(WRITTEN, results=[dict(result, suite="sorting"), other]), ["reduce", "1 Mi"])
+        self.assertIn("| sum 1 Mi |", text)
+        self.assertNotIn("sort 1 Mi", text)
+        with self.assertRaisesRegex(SystemExit, "no case has nothing"):
+            performance.table("written", dict(WRITTEN, results=[other]), ["nothing"])
 
     def test_a_file_of_networks_becomes_a_row_per_network(self):
         ran = dict(WRITTEN, results=[{
@@ -128,7 +136,7 @@ class Performance(unittest.TestCase):
         text = performance.table("both", file)
         self.assertIn("| Card 1 | gemm | f32 | onednn | 1 | 2.00 | 2.00 | a |\n", text)
         self.assertIn("Card 0 (Portable Computing Language, driver 3.1); Card 1 (Portable", text)
-        self.assertIn("| Card 1 | a | f32 | 2 |", performance.table("both", file, by_case=True))
+        self.assertIn("| Card 1 | a | f32 | 2 |", performance.table("both", file, []))
 
 
 class Figures(unittest.TestCase):
@@ -137,14 +145,45 @@ class Figures(unittest.TestCase):
 
     def test_figures_of_the_text_are_generated(self):
         of = measures.files()
-        mean = measures.newest("gemm-cpu", "onednn", of)[1]["mean"]
+        mean = min((m["mean"] for _, m in measures.newest_editions("gemm-cpu", "onednn", of).values()), key=float)
         self.assertEqual(self.filled("<!-- mean gemm-cpu f32 onednn -->9.9. Then"), f"<!-- mean gemm-cpu f32 onednn -->{mean}. Then")
-        least = min(float(m["least"]) for _, _, m in measures.found("conv-cpu", "onednn", of))
+        least = min(float(m["least"]) for peer in measures.editions("onednn") for _, _, m in measures.found("conv-cpu", peer, of))
         self.assertEqual(self.filled("<!-- worst conv-cpu f32 onednn -->1"), f"<!-- worst conv-cpu f32 onednn -->{least:.2f}")
         with self.assertRaisesRegex(SystemExit, "no mean of none f32 compared with onednn"):
             self.filled("<!-- mean none f32 onednn -->1")
         with self.assertRaisesRegex(SystemExit, "no comparison of gemm-cpu f32 with none"):
             self.filled("<!-- worst gemm-cpu f32 none -->1")
+
+    def test_the_faster_version_of_a_peer_counts(self):
+        def file(complete=True, **ratios):
+            return {"complete": complete, "command": ["tenon-bench", "run"], "summary": {"ratios": [
+                {"suite": "gemm", "dtype": "f32", "peer": peer.replace("_", "-"), "mean": mean, "least": mean / 2}
+                for peer, mean in ratios.items()]}}
+
+        def figure(of, kind="mean"):
+            match = performance.FIGURE.match(f"<!-- {kind} gemm f32 onednn -->1")
+            return performance.figure(match, of)
+
+        of = [("older", file(onednn=0.5)), ("newer", file(onednn=3.0, onednn_pypi=2.0))]
+        self.assertEqual([figure(of), figure(of, "worst")], ["2.00", "0.25"])
+        cut = [*of, ("cut", file(False, onednn=0.3))]  # the mean of a part of a suite is not shown, its worst case is
+        self.assertEqual([figure(cut), figure(cut, "worst")], ["2.00", "0.15"])
+        few = file(onednn=0.3)
+        few["command"].append("--filter=1 Mi")
+        self.assertEqual(figure([*of, ("few", few)]), "2.00")
+
+    def test_times_of_first_use(self):
+        def file(ns):
+            return {"results": [{"case": "first product 512x512x512", "caches": "cold", "median_ns": ns}]}
+
+        def text(ns):
+            match = performance.FIGURE.fullmatch("<!-- first cold product -->9.9 s")
+            return performance.figure(match, [("old", file(1.0)), ("new", file(ns))])
+
+        self.assertEqual([text(ns) for ns in (1.62e9, 27.8e9, 0.951e9, 7.44e6, 123e6, 949.9e6)],
+                         ["1.6 s", "28 s", "0.95 s", "7.4 ms", "120 ms", "950 ms"])
+        with self.assertRaisesRegex(SystemExit, 'no first use of "inference" with cold caches'):
+            measures.newest_first("cold", "inference", [("one", file(1.0))])
 
     def test_figures_of_columns(self):
         values = measures.column({"rows": [["a", "f16", "2"], ["b", "f32", "9"], ["c", "f16", "8"]]}, 3, "f16")

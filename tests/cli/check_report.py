@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from result_files import FOLDER, ROOT, InFolder, keep, result, run, run_file, version_3
+from result_files import FOLDER, ROOT, InFolder, first_file, keep, result, run, run_file, version_3
 
 PROGRAM = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 SVG = "{http://www.w3.org/2000/svg}"
@@ -86,10 +86,13 @@ def sample():
     estimate = {"suite": "gemm-cpu", "case": "square 64", "dtype": "f32", "device": 0, "solver": "gemm/tiled", "predicted": True,
                 "median_ns": 1e4, "gflops": 1.0, "gbps": 1.0}
     return {"both": version_3([*gemm, *copies, *other], 2), "start": run_file(start), "cold": version_3(start, store="cold"),
-            "warm": version_3(start), "regret": run_file(regret, complete=False),
+            "warm": version_3(start), "regret": run_file(regret, complete=False), "first": first_file(FIRST),
             "estimates": version_3([estimate], predicted=True),
             "table": {"recorded": "2026-01-01", "columns": ["a"], "rows": [["1"]]}}
 
+
+FIRST = {("first product", "cold"): [1.5e9, 1.6e9, 1.8e9], ("first product", "warm"): [7e6, 8e6, 9e6],
+         ("first inference of <net>, 1 image", "cold"): [2.5e10]}
 
 SECTIONS = ["machines", "speed", "roofline", "heat", "start", "errors", "selection", "predictions", "tables", "reproduce"]
 
@@ -111,7 +114,7 @@ class Page(InFolder):
 
     def test_it_is_one_small_page_without_references(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
-        self.assertIn("18 cases on 3 machines", self.done.stdout)
+        self.assertIn("21 cases on 3 machines", self.done.stdout)
         self.assertLess(len(self.text.encode("utf-8")), 2e6)
         self.assertEqual([word for word in re.findall(r"(?:src|href)\s*=\s*['\"]?([^'\" >]*)", self.text)
                           if not word.startswith("#") and word != "data:,"], [])
@@ -171,7 +174,8 @@ class Page(InFolder):
                       f"{min(ratios):.2f} (square 64) to {max(ratios):.2f}", texts["A f32 oneDNN"])
 
     def test_peers_have_the_versions_of_their_files(self):
-        cases = [result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5, "openblas-pypi": 1.2, "onednn-blocked": 0.9})]
+        cases = [result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5, "openblas-pypi": 1.2, "onednn-blocked": 0.9, "onednn": 0.8,
+                                                       "onednn-pypi": 0.7})]
         file = version_3(cases)
         file["peers"]["versions"] = {"openblas": "0.3.21", "openblas-pypi": "0.3.34.481.3", "onednn": "3.2.0"}
         page, folder = self.folder / "page.html", self.folder / "svg"
@@ -180,6 +184,8 @@ class Page(InFolder):
         texts = {t.text for t in ElementTree.parse(folder / "bars-gemm-cpu.svg").getroot().iter(f"{SVG}text")}
         self.assertLessEqual({"A f32 OpenBLAS 0.3.21", "A f32 OpenBLAS, PyPI 0.3.34", "A f32 oneDNN, blocked 3.2.0"}, texts)
         self.assertIn("<td>OpenBLAS, PyPI<td>0.3.34.481.3", page.read_text(encoding="utf-8"))
+        rows = re.findall(r"<tr><td>A<td>gemm-cpu<td>f32<td>([^<]*)<td>", page.read_text(encoding="utf-8"))
+        self.assertEqual(rows[:5], ["oneDNN", "oneDNN, PyPI", "oneDNN, blocked", "OpenBLAS", "OpenBLAS, PyPI"])
 
     def test_a_device_that_failed_has_a_card(self):
         file = version_3([result("gemm-cpu", "square 64", 2.0, {"openblas": 1.5}, device=n) for n in (0, 2)], 3)
@@ -198,6 +204,18 @@ class Page(InFolder):
         self.assertLessEqual({"a context (cold)", "a context (warm)"}, set(names))
         self.assertEqual(len(self.marks("start-A")), 4)
 
+    def test_first_uses_are_in_the_section_of_the_start(self):
+        self.assertEqual([text for _, text in self.marks("first-A")],
+                         ["A first product, cold: 1.6 s (1.5 s to 1.8 s)", "A first inference of <net>, 1 image, cold: 25 s (25 s to 25 s)",
+                          "A first product, warm: 8 ms (7 ms to 9 ms)"])
+        (section,) = re.findall(r'(?s)<section id="start">.*?</section>', self.text)
+        for said in ('<figure id="first-A">', "<td>first inference of &lt;net&gt;, 1 image<td>cold<td class=n data-v=2.5e+10>25 s"):
+            self.assertIn(said, section)
+        self.assertNotIn("None of the files has first uses", section)
+        done = run("report", self.file("a", self.files["start"]), "-o", self.folder / "p.html", python=DRAWS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("None of the files has first uses", (self.folder / "p.html").read_text(encoding="utf-8"))
+
     def test_predictions_are_beside_measurements(self):
         ((_, text),) = self.marks("prediction")
         self.assertEqual(text, "A gemm-cpu: square 64, f32: predicted 10 µs for cpu_16, measured 20.5 µs")
@@ -206,7 +224,7 @@ class Page(InFolder):
     def test_pictures_for_documents_are_whole(self):
         names = {path.stem for path in self.svgs.iterdir()}
         self.assertLessEqual({"bars-gemm-cpu", "roofline-A", "roofline-B", "memory-A", "latency", "accuracy", "regret", "start-C",
-                              "heat-gemm-cpu"}, names)
+                              "first-A", "heat-gemm-cpu"}, names)
         for name in names:
             text = (self.svgs / f"{name}.svg").read_text(encoding="utf-8")
             root = self.svg(name)
@@ -279,6 +297,7 @@ PROBE = """<script>(() => {
   found.width = innerWidth; found.wide = document.documentElement.scrollWidth;
   found.sections = all("section").filter((s) => s.offsetHeight > 40).map((s) => s.id);
   found.cases = rows().map((r) => [...cells(r), ...[...r.cells].map((c) => c.dataset.v)]);
+  found.firsts = all("#firsts tbody tr").map((r) => [r.cells[1].textContent, r.cells[2].textContent, r.cells[3].dataset.v]);
   found.figures = all("figure svg").map((s) => s.getBoundingClientRect()).map((b) => [b.left, b.right, b.height]);
   found.text = Math.min(...all("figure svg text").map((t) => t.getBoundingClientRect().height).filter((h) => h > 0));
   const head = all("#cases th")[4]; head.querySelector("button").click();
@@ -346,6 +365,8 @@ class Browser(InFolder):
         for left, right, height in found["figures"]:
             self.assertTrue(0 <= left < right <= width and height > 50, (left, right, height))
         self.assertGreater(found["text"], 7, "the text of figures is too small")
+        self.assertEqual({(case, caches): float(value) for case, caches, value in found["firsts"]},
+                         {key: sorted(rounds)[len(rounds) // 2] for key, rounds in FIRST.items()})
         results = [r for name in ("both", "start") for r in sample()[name]["results"]]
         self.assertEqual(len(found["cases"]), len(results) + 4)  # and those with a cold and with a warm store
         for r in results:

@@ -50,6 +50,14 @@ def version_3(results, devices=1, **changes):
     return file
 
 
+def first_file(rounds):
+    """Returns a file of tenon-bench first; `rounds` has the times by (case, caches)."""
+    file = version_3([])
+    file["results"] = [{"suite": "first", "case": case, "device": 0, "caches": caches, "median_ns": sorted(times)[len(times) // 2],
+                        "rounds_ns": times} for (case, caches), times in rounds.items()]
+    return file
+
+
 def keep(path, content):
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return str(path)

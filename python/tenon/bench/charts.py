@@ -1,5 +1,6 @@
 """The figures of tenon-bench report."""
 import math
+from textwrap import fill
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .machines import Ceiling, Machine, predicted, share
@@ -75,10 +76,11 @@ def plain_ticks(axis: Any, text: Callable[[float], str] = number_text) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def legend(chart: Chart, columns: int = 2) -> None:
+def legend(chart: Chart, columns: int = 2, below: float = 0.14) -> None:
+    """Puts the legend below the axes, by this part of their height."""
     handles, labels = chart.axes.get_legend_handles_labels()
     if labels:
-        chart.axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncol=columns,
+        chart.axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -below), borderaxespad=0, ncol=columns,
                           fontsize=8, handletextpad=0.3, columnspacing=1.0)
 
 
@@ -225,8 +227,14 @@ def bars_of(suite: str, machines: List[Machine]) -> List[Bar]:
         for file, case in machine.cases.values():
             for peer in case.peers if case.suite == suite else ():
                 groups.setdefault((case.dtype, peer), []).append((file, case))
-        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items())]
+        found += [Bar(machine, dtype, peer, measured) for (dtype, peer), measured in sorted(groups.items(), key=beside_newer)]
     return found
+
+
+def beside_newer(item: Tuple[Tuple[str, str], Any]) -> Tuple[str, str, bool]:
+    """Sorts a group of ratios by type and peer, with the two versions of a peer one after the other."""
+    dtype, peer = item[0]
+    return dtype, peer.replace("-pypi", ""), peer.endswith("-pypi")
 
 
 def ratio_axis(axes: Any, values: List[float]) -> None:
@@ -287,6 +295,37 @@ def start(machine: Machine) -> Optional[Chart]:
     plain_ticks(axes.xaxis, time_text)
     axes.grid(True, axis="x")
     chart.figure.suptitle(f"{machine.letter}: start", x=0.01, ha="left", weight="bold", fontsize=10)
+    return chart
+
+
+STATES = ("cold", "driver", "warm", "exited", "aborted")  # of the caches, as in tenon-bench first --help
+
+
+def first(machine: Machine) -> Optional[Chart]:
+    """The first uses of a process: a row for each, a series for each state of the caches, with intervals."""
+    found = [case for _, case in machine.firsts.values()]
+    if not found:
+        return None
+    names = list(dict.fromkeys(case.name for case in found))
+    states = [state for state in STATES if any(case.dtype == state for case in found)]
+    chart = Chart(f"first-{machine.letter}", f"First use on {machine.label}", WIDTH, 1.3 + 0.4 * len(names))
+    axes = chart.axes
+    axes.set(xscale="log", xlim=logarithmic(v for c in found for v in (c.low, c.high)))
+    for number, state in enumerate(states):
+        style = of_style(number)
+        cases = [case for case in found if case.dtype == state]
+        places = [names.index(case.name) + 0.5 * ((number + 0.5) / len(states) - 0.5) for case in cases]
+        for at, c in zip(places, cases):
+            axes.plot([c.low, c.high], [at, at], color=style["color"], linewidth=1.2)
+        scatter(chart, axes, state, style, [
+            (c.median, at, (f"{machine.letter} {c.name}, {state}: {time_text(c.median)} ({time_text(c.low)} to {time_text(c.high)})", -1))
+            for at, c in zip(places, cases)])
+    axes.set_yticks(range(len(names)), [fill(name, 24) for name in names], fontsize=8)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    plain_ticks(axes.xaxis, time_text)
+    axes.grid(True, axis="x")
+    legend(chart, 3, 0.5 / len(names))
+    chart.figure.suptitle(f"{machine.letter}: first use", x=0.01, ha="left", weight="bold", fontsize=10)
     return chart
 
 

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Tuple
 
 from .results import (MACHINE, OWN, Case, FileError, ResultFile, around, geometric_mean, keyed, log_error, machine_name, read)
 
-DESCRIPTION = """Compares two files of tenon-bench run --json, case by case. A ratio is the time in A over that in B: above
+DESCRIPTION = """Compares two files of tenon-bench run, predict or first --json, case by case. A ratio is the time in A over that in B: above
 1, B is faster. Its 95 % interval follows from the intervals of both medians. Geometric means are over the cases that both
 files have, by suite and type; "peers" is the same mean of the peers' times, and shows how far the machine itself has
 changed."""
@@ -50,8 +50,13 @@ def row(key: Tuple[str, ...], a: Case, b: Case) -> Row:
     return Row(key, ratio, low, high, (a.solver, b.solver), [a.peers[p].median / b.peers[p].median for p in common])
 
 
+def cases_of(file: ResultFile) -> List[Case]:
+    """Returns the cases of a file, or its first uses, whose type is the state of the caches."""
+    return file.cases or file.firsts
+
+
 def rows(a: ResultFile, b: ResultFile) -> List[Row]:
-    before, after = keyed(a.cases), keyed(b.cases)
+    before, after = keyed(cases_of(a)), keyed(cases_of(b))
     return [row(key, before[key], after[key]) for key in before if key in after]
 
 
@@ -155,7 +160,7 @@ def text(a: ResultFile, b: ResultFile, all_rows: List[Row], limit: float, markdo
     said += [f"different machines: {d}" for d in other_machine(a, b)]
     said += [f"different {d}" for d in other_conditions(a, b)]
     said += notes("A", a) + notes("B", b)
-    only = len(a.cases) + len(b.cases) - 2 * len(all_rows)
+    only = len(cases_of(a)) + len(cases_of(b)) - 2 * len(all_rows)
     if only:
         said.append(f"{only} cases are in only one of the files")
     end = f"{len(slow)} of {len(all_rows)} cases, and {len(bad)} of {len(found)} means"
@@ -187,8 +192,8 @@ def parser() -> argparse.ArgumentParser:
 
 def parts_of(path: str) -> List[ResultFile]:
     parts = read(path)
-    if parts and parts[0].kind not in ("run", "predict"):
-        raise FileError(f"{path}: a file of tenon-bench {parts[0].kind}; those of run and predict are compared")
+    if parts and parts[0].kind not in ("run", "predict", "first"):
+        raise FileError(f"{path}: a file of tenon-bench {parts[0].kind}; those of run, predict and first are compared")
     return parts
 
 

@@ -21,7 +21,8 @@ class Ceiling:
 
 @dataclass
 class Machine:
-    """A machine, with a letter for the figures; `cases` has (file, case) by suite, case and type, the newest of each."""
+    """A machine, with a letter for the figures; `cases` has (file, case) by suite, case and type, the newest of each, and
+    `firsts` the first uses in the same way."""
     letter: str
     files: List[ResultFile] = field(default_factory=list)
     cases: Dict[Tuple[str, ...], Tuple[ResultFile, Case]] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Machine:
     source: str = ""  # of the ceilings
     superseded: int = 0
     predictions: Dict[Tuple[str, ...], Tuple[ResultFile, Case]] = field(default_factory=dict)
+    firsts: Dict[Tuple[str, ...], Tuple[ResultFile, Case]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -95,6 +97,7 @@ def group(files: List[ResultFile]) -> List[Machine]:
         key = (*file.machine, file.emulated)
         machine = found.setdefault(key, Machine(chr(ord("A") + len(found)) if len(found) < 26 else f"M{len(found) + 1}"))
         machine.files.append(file)
+        machine.firsts.update({case.key: (file, case) for case in file.firsts})
         to = machine.predictions if file.kind == "predict" else machine.cases
         for name, case in keyed(file.cases).items():
             if case.suite == "start":  # measured with a cold and with a warm store, if files of both are given

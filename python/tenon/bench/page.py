@@ -29,7 +29,8 @@ TEXTS = {
              "The time of the fastest peer over Tenon's, by case and machine. Blue: Tenon is slower; orange: it is faster. Sort a "
              "column to find the worst cases.", "None of the files has peers."),
     "start": ("Cold and warm start", "Start",
-              "What a process pays before and at its first call, and what one call costs that does not wait in a queue.",
+              "What a process pays before and at its first calls, with empty and with full caches, and what one call costs that does not "
+              "wait in a queue.",
               "None of the files has latencies."),
     "errors": ("Errors and speed", "Errors",
                "The largest error over its derived bound, beside the speed: a fast case must not be an inaccurate one.",
@@ -47,6 +48,7 @@ TEXTS = {
 }
 NO_START = (" None of the files has the suite start: tenon-bench run --suite start --json start.json measures it; with an empty "
             "folder as TENON_CACHE_DIR, a cold start.")
+NO_FIRST = " None of the files has first uses: tenon-bench first --json first.json measures them."
 
 Figure = Tuple[Chart, str, List[ResultFile]]  # with its caption, and the files that it shows
 
@@ -100,6 +102,9 @@ def all_bars(machines: List[Machine]) -> List[Figure]:
 def starts(machines: List[Machine]) -> List[Figure]:
     made = [(charts.start(m), f"The suite start on {m.label}; in brackets the state of the store, if the file has it. Lines: "
              "95 % intervals.", used([m], "start")) for m in machines]
+    made += [(charts.first(m), f"The first use of kernels on {m.label}, each in a process of its own. cold: all caches are empty; "
+              "driver: only the driver's is full; warm: only Tenon's is full; exited, aborted: as warm, but filled by a process that "
+              "released nothing. Lines: 95 % intervals.", [f for f, _ in m.firsts.values()]) for m in machines]
     made.append((charts.latency(machines), "Warm: each case as one call and the wait for it, and back to back. Above the "
                  "line, waiting takes the difference.", used(machines)))
     return [(chart, caption, files) for chart, caption, files in made if chart]
@@ -166,19 +171,20 @@ def sections(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Ch
     accuracy, selection = other_figures(machines)
     model = predictions(machines)
     started = any(c.suite == "start" for m in machines for _, c in m.cases.values())
+    note = ("" if started else NO_START) + ("" if any(m.firsts for m in machines) else NO_FIRST)
     bodies = {
         "machines": warnings(machines, left_out) + f"<div class=cards>{tables.machine_rows(machines)}</div>",
         "speed": grid(bars) + tables.means(machines) if bars else "",
         "roofline": grid(roofs),
         "heat": heat_maps(machines),
-        "start": grid(warm),
+        "start": grid(warm) + tables.firsts(machines),
         "errors": grid(accuracy),
         "selection": grid(selection),
         "predictions": grid(model) + tables.predictions(machines),
         "tables": tables.cases(machines),
         "reproduce": tables.files(machines),
     }
-    made = [section(name, body, NO_START if name == "start" and not started else "") for name, body in bodies.items()]
+    made = [section(name, body, note if name == "start" else "") for name, body in bodies.items()]
     return "".join(made), [chart for chart, _, _ in bars + roofs + warm + accuracy + selection + model]
 
 
@@ -186,11 +192,12 @@ def page(machines: List[Machine], left_out: List[str]) -> Tuple[str, List[Chart]
     """Returns the text of the page, and its figures."""
     made, drawn = sections(machines, left_out)
     count, files = sum(len(m.cases) for m in machines), sum(len(m.files) for m in machines)
+    uses = sum(len(m.firsts) for m in machines)
     links = "".join(f'<a href="#{name}">{short}</a>' for name, (_, short, _, _) in TEXTS.items())
     letters = "".join(f"<option>{m.letter}" for m in machines)
     text = ("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>"
             f"<title>Tenon: benchmarks</title><link rel=icon href='data:,'><style>{style()}</style><header><h1>Tenon: benchmarks</h1>"
-            f"<p>{count} cases on {len(machines)} machines, from {files} files.</p><nav>{links}</nav></header>"
+            f"<p>{count} cases{f' and {uses} first uses' if uses else ''} on {len(machines)} machines, from {files} files.</p><nav>{links}</nav></header>"
             "<div id=bar><input id=filter type=search placeholder='Filter by words, such as gemm f32' aria-label=Filter>"
             f"<select id=machine aria-label=Machine><option value=''>All machines{letters}</select>"
             "<span id=count class=count></span><select id=theme aria-label=Colors><option value=''>Colors of the system"

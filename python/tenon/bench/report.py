@@ -8,7 +8,7 @@ from typing import List, Tuple
 from .machines import group
 from .results import KEPT, FileError, ResultFile, read
 
-DESCRIPTION = """Writes one page, which works without a network, from files of tenon-bench run, regret, predict and ceilings --json,
+DESCRIPTION = """Writes one page, which works without a network, from files of tenon-bench run, regret, predict, first and ceilings --json,
 also of several machines: machines, comparisons with other libraries, rooflines, a heat map, start, errors, selection, all
 cases, and the commands."""
 LIMIT = 2 << 20  # bytes of a page that a phone loads
@@ -48,7 +48,7 @@ def write(path: Path, text: str) -> None:
 
 def draw(args: argparse.Namespace) -> int:
     parts, left_out = readable(args.files)
-    if not any(part.cases or part.regrets for part in parts):
+    if not any(part.cases or part.regrets or part.firsts for part in parts):
         raise FileError("the files have no measurements: " + "; ".join(left_out or args.files))
     from . import page
     machines = group(parts)
@@ -62,7 +62,7 @@ def draw(args: argparse.Namespace) -> int:
         for chart in charts + page.heat_charts(machines):
             write(Path(args.svg, f"{chart.name}.svg"), chart.svg(standalone=True))
     size = len(text.encode("utf-8"))
-    print(f"{args.output}: {sum(len(m.cases) for m in machines)} cases on {len(machines)} machines, {size / 1e6:.1f} MB"
+    print(f"{args.output}: {sum(len(m.cases) + len(m.firsts) for m in machines)} cases on {len(machines)} machines, {size / 1e6:.1f} MB"
           + (f"; {len(left_out)} files were left out" if left_out else ""))
     if size > LIMIT:
         print("tenon-bench: the page is larger than 2 MB; give it fewer files", file=sys.stderr)

@@ -75,15 +75,15 @@ class Case:
 
 @dataclass
 class ResultFile:
-    """What a file has of one device: of `run` or `predict` cases, of `regret` regrets, of `first` first calls, of
-    `ceilings` limits."""
+    """What a file has of one device: of `run` or `predict` cases, of `regret` regrets, of `first` first uses (cases whose type
+    is the state of the caches), of `ceilings` limits."""
     path: Path
     kind: str
     raw: Dict[str, Any]
     device: Dict[str, Any]
     cases: List[Case] = field(default_factory=list)
     regrets: List[Dict[str, Any]] = field(default_factory=list)
-    firsts: List[Dict[str, Any]] = field(default_factory=list)
+    firsts: List[Case] = field(default_factory=list)
     limits: List[Dict[str, Any]] = field(default_factory=list)
     failures: List[Dict[str, Any]] = field(default_factory=list)
 
@@ -153,6 +153,13 @@ def log_error(low: Optional[float], high: Optional[float]) -> float:
 def around(ratio: float, error: float) -> Tuple[float, float]:
     """Returns the 95 % interval around a ratio whose logarithm has this standard error."""
     return ratio * math.exp(-NORMAL * error), ratio * math.exp(NORMAL * error)
+
+
+def median_interval(values: Iterable[float]) -> Tuple[float, float]:
+    """Returns the 95 % interval of the median of measured values, by their ranks, as in bench/runner.c."""
+    ranked = sorted(values)
+    half = 0.98 * math.sqrt(len(ranked))
+    return ranked[max(0, math.floor(len(ranked) / 2 - half))], ranked[min(len(ranked) - 1, math.ceil(len(ranked) / 2 + half))]
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -227,11 +234,14 @@ class Reader:
         self.get(item, "measured", list, where)
         return dict(item)
 
-    def first(self, item: Any, where: str) -> Dict[str, Any]:
-        for key in ("suite", "case", "caches"):
-            self.get(item, key, str, where)
-        self.number(item, "median_ns", where, True)
-        return dict(item)
+    def first(self, item: Any, where: str) -> Case:
+        """Returns a first use as a case without peers, rate and latency, whose type is the state of the caches."""
+        suite, name, caches = (self.get(item, key, str, where) for key in ("suite", "case", "caches"))
+        rounds = self.get(item, "rounds_ns", list, where)
+        if not rounds or not all(isinstance(r, (int, float)) and 0 < r < math.inf for r in rounds):
+            raise self.fail(f'{where}: "rounds_ns" is not a list of positive numbers')
+        low, high = median_interval(rounds)
+        return Case(suite, name, caches, "", self.number(item, "median_ns", where, True), low, high, 0.0, 0.0, 0.0, True, 0.0, {}, item)
 
     def check_device(self, device: Any, where: str) -> None:
         for key, kind in (("name", str), ("platform", str), ("driver", str), ("kind", str), ("compute_units", int),

@@ -166,6 +166,14 @@ def machine_rows(machines: List[Machine]) -> str:
     return "".join(f'<article id="machine-{m.letter}"><h3>{escape(m.label)}</h3><dl>{items(m)}</dl></article>' for m in machines)
 
 
+def firsts(machines: List[Machine]) -> str:
+    """Returns the table of first uses; empty without any."""
+    rows = [row([cell(m.letter), cell(case.name), cell(case.dtype), cell(time_text(case.median), case.median),
+                 cell(f"{time_text(case.low)} to {time_text(case.high)}"), cell(str(rounds), rounds), cell(file.name)])
+            for m in machines for file, case in m.firsts.values() for rounds in [len(case.raw["rounds_ns"])]]
+    return table("firsts", ["Machine", "First use", "Caches", "Median", "95 % interval", "Processes", "File"], rows, 99) if rows else ""
+
+
 def predictions(machines: List[Machine]) -> str:
     """Returns the table of estimates, beside what was measured on a machine of the same kind; empty without estimates."""
     rows = [row([cell(m.letter), cell(file.device["kind"]), cell(case.suite), cell(case.name), cell(case.dtype),
