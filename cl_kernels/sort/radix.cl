@@ -50,6 +50,18 @@ TENON_INLINE __global uint *counts_of(__global uchar *workspace, const sort_args
     return (__global uint *)(workspace + args->counts_at) + id * SORT_DIGITS;
 }
 
+/* Returns whether a row was sorted already, by buckets. */
+TENON_INLINE int is_done(__global const uchar *w, const sort_args *args, long row)
+{
+#if TENON_GPU
+    return 0;
+#else
+    __global const uint *division =
+        (__global const uint *)(w + args->rows_at + row * args->row_bytes);
+    return (args->flags & SORT_UNEVEN_ROWS) && !division[SORT_DIVISION_UNEVEN];
+#endif
+}
+
 /* Outputs of a pass for a row in contiguous memory; `numbers` is used if there are places. */
 typedef struct dense_outputs {
     __global key_t *keys;
@@ -79,6 +91,9 @@ TENON_KERNEL void radix_counts(__global const key_t *x, __global const key_t *y,
     }
     __global uchar *w = workspace + args.workspace;
     const piece p = piece_of(x, y, w, &args, id);
+    if (is_done(w, &args, p.row)) {
+        return;
+    }
     count_digits(&p, rule_of(&args), args.shift, counts_of(w, &args, id));
 }
 
@@ -89,6 +104,9 @@ TENON_KERNEL void radix_places(__global uchar *workspace, const sort_args args)
         return;
     }
     __global uchar *w = workspace + args.workspace;
+    if (is_done(w, &args, row)) {
+        return;
+    }
     __global uint *counts = counts_of(w, &args, row * args.pieces) + id % SORT_DIGITS;
     uint before = 0;
     for (long i = 0; i < args.pieces; i++) {
@@ -129,6 +147,9 @@ TENON_KERNEL void radix_move(SORT_OPERANDS, __global uchar *workspace, const sor
     }
     __global uchar *w = workspace + args.workspace;
     const piece p = piece_of(x, y, w, &args, id);
+    if (is_done(w, &args, p.row)) {
+        return;
+    }
     const sort_row row = sort_row_of(x, y, indices, payload, moved, &args, p.row);
     __global const int *from = (__global const int *)(w + args.places_from) + p.row * size;
     dense_outputs to = {(__global key_t *)(w + args.keys_to) + p.row * size,

@@ -93,6 +93,42 @@ TEST(long_rows)
     }
 }
 
+/* Rows that sort/buckets cannot divide evenly: most elements have different keys within a small
+ * part of the range. In others most elements are equal, and a
+ * few that a sample will not have are close to them. */
+TEST(uneven_rows)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F32};
+    static const char *const on_cpus[] = {"buckets", "radix", NULL};
+    static const char *const on_gpus[] = {"radix", NULL};
+    test_random random = test_random_for(825);
+    for (int n = 0; n < 6; n++) {
+        const sort_case p = {.descending = n % 2 != 0,
+                             .indices = n % 3 != 0,
+                             .payload = n % 4 == 3 ? TENON_DTYPE_BF16 : TENON_DTYPE_INVALID,
+                             .rank = 2,
+                             .axis = 1,
+                             .shape = {2, 40000 + n},
+                             .gap = n % 5 == 4,
+                             .offset = n};
+        test_fixture f;
+        begin(&f, &p, types[n % 3]);
+        test_make(&f);
+        test_fill_inputs(&f, TEST_EXACT, &random);
+        test_tensor *x = test_operand(&f, SORT_CALL_X);
+        for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
+            const double part = (double)test_between(&random, -32767, 32767) / 8388608;
+            const double exponent = (double)test_between(&random, -120, 120);
+            const double wide = test_one_in(&random, 2) ? exp2(exponent) : -exp2(exponent);
+            const double close = (i / 19000 % 2 != 0 ? 5000 : 4223) * exp2(-149);
+            const double equal = i % 19000 == 18000 ? close : 0;
+            const double narrow = n % 3 == 2 ? equal : 2 + part;
+            test_set(x, i, test_one_in(&random, 8) ? wide * (1 + part) : narrow);
+        }
+        test_finish_by(&f, test_context->device.is_cpu ? on_cpus : on_gpus);
+    }
+}
+
 TEST(random_problems)
 {
     static const tenon_dtype payloads[] = {TENON_DTYPE_INVALID, TENON_DTYPE_U8, TENON_DTYPE_BF16,
@@ -123,20 +159,20 @@ TEST(bits)
     static const uint32_t x[N] = {0x00000000, 0x7fc00123, 0x80000000, 0xffc00001, 0xbf800000, 0};
     static const uint32_t up[N] = {0xbf800000, 0, 0x80000000, 0, 0x7fc00123, 0xffc00001};
     static const uint32_t down[N] = {0, 0x80000000, 0, 0xbf800000, 0x7fc00123, 0xffc00001};
-    static const char *const solvers[] = {"sort/rank", "sort/select", "sort/merge", "sort/radix"};
+    static const char *const solvers[] = {"sort/rank", "sort/select", "sort/radix", "sort/merge",
+                                          "sort/rows"};
+    const int count = test_context->device.is_cpu ? 5 : 3; /* the last two are for CPUs */
     const int64_t shape[] = {N};
     test_tensor in, out;
     test_tensor_create(&in, TENON_DTYPE_F32, 1, shape, (const int64_t[]){1}, 0);
     test_tensor_create(&out, TENON_DTYPE_F32, 1, shape, (const int64_t[]){1}, 0);
     memcpy(in.image + in.host.offset, x, sizeof x);
     test_upload(&in);
-    for (int n = 0; n < 8; n++) {
+    for (int n = 0; n < 2 * count; n++) {
         const tenon_sort_params params =
             tenon_sort_params(.flags = n % 2 == 0 ? 0 : TENON_SORT_DESCENDING,
                               .solver = solvers[n / 2]);
         uint32_t y[N];
-        if (n / 2 == 2 && !test_context->device.is_cpu)
-            continue; /* sort/merge */
         test_upload(&out);
         assert_ok(tenon_sort(test_stream, &params, &in.view, NULL, &out.view, NULL, NULL, NULL));
         assert_ok(tenon_tensor_download(test_stream, &out.view, y, sizeof y, NULL));

@@ -29,7 +29,8 @@ typedef struct sort_problem {
 } sort_problem;
 
 extern const tn_family tn_sort_family, tn_search_sorted_family;
-extern const tn_solver tn_sort_rank, tn_sort_select, tn_sort_merge, tn_sort_radix;
+extern const tn_solver tn_sort_rank, tn_sort_select, tn_sort_merge, tn_sort_rows, tn_sort_buckets,
+    tn_sort_radix;
 
 tn_prepare_function tn_sort_prepare, tn_top_k_prepare, tn_search_sorted_prepare;
 
@@ -48,5 +49,35 @@ void tn_sort_args_fill(const sort_problem *p, sort_args *args);
  * are views, or TN_WORKSPACE. */
 tenon_status tn_sort_record(const char *caller, tn_recording *recording, const sort_problem *p,
                             const tn_choice *choice, int64_t items, tn_launch *launch);
+
+/* Offsets of the parts of the radix sort's workspace in bytes; and the division of the rows. */
+typedef struct sort_radix_layout {
+    int64_t pieces, length;
+    int64_t keys[2], places[2]; /* passes alternate between the two */
+    int64_t counts, totals, end;
+    int32_t passes;
+    bool via_results; /* every second pass writes y and the indices instead of the workspace */
+} sort_radix_layout;
+
+/* Returns *end, the offset of the next part of the workspace, which has `count` elements of `size`
+ * bytes, and adds the part to *end. */
+int64_t tn_sort_part(int64_t *end, int64_t count, int64_t size);
+
+/* Divides the rows and the workspace of the radix sort. */
+sort_radix_layout tn_sort_radix_layout(const tenon_context *context, const sort_problem *p);
+
+/* Records the passes of the radix sort. `given` has the arguments that are the same in all of them.
+ */
+tenon_status tn_sort_radix_record(const char *caller, tn_recording *recording,
+                                  const sort_problem *p, const tn_choice *choice,
+                                  const sort_radix_layout *l, const sort_args *given);
+
+/* Returns the elements of a row that a core of a CPU sorts in its caches, with another copy of
+ * them. */
+int64_t tn_sort_cached_elements(const tenon_context *context, const sort_problem *p);
+
+/* Returns the work of sorting all elements in the caches, divided into `runs` whose keys differ in
+ * this many bits, by `items` work-items. */
+tn_work tn_sort_cached_work(const sort_problem *p, double runs, double bits, double items);
 
 #endif

@@ -12,20 +12,10 @@
 #define CPU_SHARE 4
 #define GPU_SHARE 64
 
-/* Offsets of the parts of the workspace in bytes; and the division of the rows. */
-typedef struct radix_layout {
-    int64_t pieces, length;
-    int64_t keys[2], places[2]; /* passes alternate between the two */
-    int64_t counts, totals, end;
-    int32_t passes;
-    bool via_results; /* every second pass writes y and the indices instead of the workspace */
-} radix_layout;
-
-/* Returns the offset of the next part, of `count` elements of `size` bytes. */
-static int64_t add_part(radix_layout *l, int64_t count, int64_t size)
+int64_t tn_sort_part(int64_t *end, int64_t count, int64_t size)
 {
-    const int64_t at = l->end;
-    l->end += tn_round_up(count * size, TN_WORKSPACE_ALIGNMENT);
+    const int64_t at = *end;
+    *end += tn_round_up(count * size, TN_WORKSPACE_ALIGNMENT);
     return at;
 }
 
@@ -37,7 +27,7 @@ static bool are_contiguous(const sort_problem *p)
             (p->space.axis[SORT_INDICES] == 1 && p->wide == 0));
 }
 
-static radix_layout layout_of(tenon_context *context, const sort_problem *p)
+sort_radix_layout tn_sort_radix_layout(const tenon_context *context, const sort_problem *p)
 {
     const bool is_cpu = context->device.is_cpu;
     const int64_t rows = tn_axis_rows(&p->space), size = p->space.size, elements = rows * size;
@@ -46,18 +36,18 @@ static radix_layout layout_of(tenon_context *context, const sort_problem *p)
     const int64_t wanted = tn_ceil_div(context->device.info.compute_units * share, rows);
     const int64_t most =
         tn_min_i64(is_cpu ? CPU_PIECES : GPU_PIECES, size / (is_cpu ? CPU_PIECE : GPU_PIECE));
-    radix_layout l = {.passes = (int32_t)bytes};
+    sort_radix_layout l = {.passes = (int32_t)bytes};
     l.pieces = tn_max_i64(tn_min_i64(wanted, most), 1);
     l.length = tn_ceil_div(size, l.pieces);
-    l.counts = add_part(&l, rows * l.pieces * SORT_DIGITS, sizeof(uint32_t));
-    l.totals = add_part(&l, rows * SORT_DIGITS, sizeof(uint32_t));
+    l.counts = tn_sort_part(&l.end, rows * l.pieces * SORT_DIGITS, sizeof(uint32_t));
+    l.totals = tn_sort_part(&l.end, rows * SORT_DIGITS, sizeof(uint32_t));
     l.via_results = are_contiguous(p);
     for (int i = 0; i < 2 && i + 1 < l.passes; i++) {
         const bool is_result = i == 1 && l.via_results;
         if (!is_result)
-            l.keys[i] = add_part(&l, elements, bytes);
+            l.keys[i] = tn_sort_part(&l.end, elements, bytes);
         if (p->flags != 0 && !(is_result && (p->flags & SORT_HAS_INDICES) != 0))
-            l.places[i] = add_part(&l, elements, sizeof(int32_t));
+            l.places[i] = tn_sort_part(&l.end, elements, sizeof(int32_t));
     }
     return l;
 }
@@ -66,7 +56,7 @@ static const char *configure_radix(tenon_context *context, const tn_problem *pro
                                    tn_choice *choice)
 {
     const sort_problem *p = (const sort_problem *)problem;
-    const radix_layout l = layout_of(context, p);
+    const sort_radix_layout l = tn_sort_radix_layout(context, p);
     const double rows = (double)tn_axis_rows(&p->space), elements = rows * (double)p->space.size;
     const double items = rows * (double)l.pieces;
     const double bytes = (double)tenon_dtype_size((tenon_dtype)p->dtype) + (p->flags != 0 ? 4 : 0);
@@ -77,7 +67,7 @@ static const char *configure_radix(tenon_context *context, const tn_problem *pro
                             .bytes = 3 * l.passes * elements * bytes,
                             .reads = TN_SCATTERED};
     tn_choice_add(context, choice, &passes);
-    *TN_LAYOUT(radix_layout, choice) = l;
+    *TN_LAYOUT(sort_radix_layout, choice) = l;
     choice->workspace = (uint64_t)l.end;
     tn_stores_configure(context, (int64_t)elements * (int64_t)bytes, choice);
     tn_sort_options(context, p, choice);
@@ -112,14 +102,12 @@ static tenon_status record_pass(const char *caller, tn_recording *recording, con
     return tn_sort_record(caller, recording, p, choice, rows * args->pieces, &move);
 }
 
-static tenon_status launch_radix(const char *caller, tn_recording *recording,
-                                 const tn_problem *problem, const tn_choice *choice)
+tenon_status tn_sort_radix_record(const char *caller, tn_recording *recording,
+                                  const sort_problem *p, const tn_choice *choice,
+                                  const sort_radix_layout *l, const sort_args *given)
 {
-    const sort_problem *p = (const sort_problem *)problem;
-    const radix_layout *l = TN_LAYOUT(const radix_layout, choice);
     for (int32_t pass = 0; pass < l->passes; pass++) {
-        sort_args args;
-        tn_sort_args_fill(p, &args);
+        sort_args args = *given;
         args.pieces = l->pieces;
         args.length = l->length;
         args.keys_from = l->keys[(pass + 1) % 2];
@@ -135,6 +123,16 @@ static tenon_status launch_radix(const char *caller, tn_recording *recording,
         TN_TRY(record_pass(caller, recording, p, choice, &args));
     }
     return TENON_OK;
+}
+
+static tenon_status launch_radix(const char *caller, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
+{
+    const sort_problem *p = (const sort_problem *)problem;
+    sort_args args;
+    tn_sort_args_fill(p, &args);
+    return tn_sort_radix_record(caller, recording, p, choice,
+                                TN_LAYOUT(const sort_radix_layout, choice), &args);
 }
 
 const tn_solver tn_sort_radix = {

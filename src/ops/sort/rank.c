@@ -54,6 +54,7 @@ static void fill_rule(const sort_problem *p, sort_args *args)
     args->sign = (int64_t)sign;
     args->toggle = (int64_t)(p->descending != 0 ? sign ^ all : sign);
     args->negative_zero = infinity != 0 ? (int64_t)sign : 0;
+    args->last = (int64_t)all;
     args->flip = infinity != 0 ? (int64_t)(all ^ sign) : 0;
     args->infinity = (int64_t)(infinity != 0 ? infinity : all);
 }

@@ -156,15 +156,19 @@ static void top_k_case(const sort_problem *p, const int64_t shape[3], bool gaps,
 }
 
 /* Rows that CPUs keep in private memory, longer ones, and for the radix sort contiguous ones of
- * several pieces. */
+ * several pieces. Those of sort/buckets are all long. */
 bool tn_sort_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
+    enum { CASES = 3 };
+    static const int64_t usual[CASES] = {67, 521, 32803}, all_long[CASES] = {32771, 32803, 65551};
     const sort_problem *p = (const sort_problem *)problem;
-    const int64_t sizes[] = {67, 521, 32803};
-    const int64_t shape[] = {2, sizes[number < 3 ? number : 0], number == 2 ? 1 : 3};
-    if (number == (tn_is_solver(choice->solver, &tn_sort_radix) ? 3 : 2))
+    const bool is_long = tn_is_solver(choice->solver, &tn_sort_buckets);
+    const bool has_long = is_long || tn_is_solver(choice->solver, &tn_sort_radix);
+    if (number == (has_long ? CASES : 2))
         return false;
+    const int64_t shape[] = {2, is_long ? all_long[number] : usual[number],
+                             number == 2 ? 1 : (is_long ? 2 : 3)};
     if (p->limit < p->space.size)
         top_k_case(p, shape, number == 1, c);
     else

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-static const tn_solver *const solvers[] = {&tn_sort_rank, &tn_sort_select, &tn_sort_merge,
-                                           &tn_sort_radix};
+static const tn_solver *const solvers[] = {&tn_sort_rank, &tn_sort_select,  &tn_sort_merge,
+                                           &tn_sort_rows, &tn_sort_buckets, &tn_sort_radix};
 
 /* Path bits: operands and order, the interpretation of the bits, the size of the payload. */
 static uint64_t sort_paths(const tn_problem *problem)
