@@ -51,6 +51,7 @@ typedef struct packed_parts {
     tenon_i64 segment, segments; /* pixels of a segment, and segments of a row */
     tenon_i64 columns;           /* columns of a copied row of the image */
     tenon_i64 reuses;            /* 1: the next row of results uses copied rows again */
+    tenon_i64 prefetches;        /* 1: and its other rows are prefetched */
 } packed_parts;
 
 typedef struct packed_depthwise_args {

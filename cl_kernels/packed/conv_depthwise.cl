@@ -7,8 +7,9 @@
  * filters: shape.slice vectors of filters at a time. It copies the rows of the image under a row of
  * results to __local memory, as acc_t, with zeros for the padding, and for each filter the channel
  * that it reads. With shape.reuses, a row of the image is copied once for all rows of results under
- * which it lies. PIXELS neighboring results share the loads of taps and of the image. The zeros of
- * the padding are multiplied: an infinite filter element gives NaN there.
+ * which it lies; with shape.prefetches, the rows of the next ones are prefetched. PIXELS
+ * neighboring results share the loads of taps and of the image. The zeros of the padding are
+ * multiplied: an infinite filter element gives NaN there.
  *
  * Global size: {n * o * shape.segments * shape.parts, ceil(filters / chunk), 1}, local size
  * {1, 1, 1}. The channels of x and y are contiguous; c and bias may have any strides.
@@ -347,7 +348,7 @@ TENON_INLINE next_rows find_next(const packed_operands *o, const packed_depthwis
     next_rows next;
     next.x = o->x + part->n * a->x_stride[0] + d * a->x_stride[2] + h * a->x_stride[3] +
              under_tap(v, 2, part->q, TENON_TAPS / 2) * a->x_stride[4];
-    next.count = args->shape.reuses && p + 1 < part->p1
+    next.count = args->shape.prefetches && p + 1 < part->p1
                      ? (int)clamp(v->size[1] - h, 0L, (long)v->stride[1])
                      : 0;
     return next;
