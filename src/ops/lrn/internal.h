@@ -30,7 +30,16 @@ typedef struct lrn_problem {
 } lrn_problem;
 
 extern const tn_family tn_lrn_family, tn_lrn_backward_family;
-extern const tn_solver tn_lrn_rows, tn_lrn_backward_rows;
+extern const tn_solver tn_lrn_rows, tn_lrn_backward_planes, tn_lrn_backward_rows;
+
+/* For solvers: counts the work if each base of a power is computed `repeats` times; returns the
+ * arguments that depend only on the problem; and records a launch whose arguments are set, with
+ * operands in the order of the walk. */
+void tn_lrn_add_work(tenon_context *context, const lrn_problem *problem, double repeats,
+                     tn_choice *choice);
+lrn_args tn_lrn_arguments(const lrn_problem *problem);
+tenon_status tn_lrn_record(const char *caller, tn_recording *recording, const lrn_problem *problem,
+                           const uint8_t *operands, tn_launch *launch);
 
 tn_prepare_function tn_lrn_prepare, tn_lrn_backward_prepare;
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 static const tn_solver *const forward_solvers[] = {&tn_lrn_rows};
-static const tn_solver *const backward_solvers[] = {&tn_lrn_backward_rows};
+static const tn_solver *const backward_solvers[] = {&tn_lrn_backward_planes, &tn_lrn_backward_rows};
 
 /* Bits for the exponents that need no powers, and for the channels as the last dimension. */
 static uint64_t lrn_paths(const tn_problem *problem)

@@ -1,15 +1,34 @@
 /* The solvers lrn/rows and lrn_backward/rows: any strides on any device, without workspace. */
+#include "ops/common/lanes.h"
 #include "ops/common/walk.h"
 #include "ops/lrn/internal.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Sets no time estimate, because there is no other solver. */
+/* Multiply-adds that take as long as a power and a division (a guess). */
+#define POWER 24.0
+
+void tn_lrn_add_work(tenon_context *context, const lrn_problem *p, double repeats,
+                     tn_choice *choice)
+{
+    double elements = 1;
+    for (uint64_t d = 0; d < p->rank; d++)
+        elements *= (double)p->shape[d];
+    const tn_work work = {.launches = 1,
+                          .items = elements / tn_lanes(context, p->dtype),
+                          .rate = tn_sum_rate(p->dtype),
+                          .vector_elements = elements * repeats * (POWER + (double)p->size),
+                          .bytes = (p->is_backward ? 3 : 2) * elements *
+                                   (double)tenon_dtype_size((tenon_dtype)p->dtype)};
+    tn_choice_add(context, choice, &work);
+}
+
 static const char *lrn_configure(tenon_context *context, const tn_problem *problem,
                                  tn_choice *choice)
 {
     const lrn_problem *p = (const lrn_problem *)problem;
+    tn_lrn_add_work(context, p, p->is_backward ? (double)p->size : 1, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
                       tn_lanes(context, p->dtype), tn_gpu_option(context),
                       tn_gpu_dimensions_option(context, (int64_t)p->rank));
@@ -24,7 +43,7 @@ static int32_t lrn_power_of(double beta)
                           : LRN_ANY;
 }
 
-static lrn_args lrn_arguments_of(const lrn_problem *p)
+lrn_args tn_lrn_arguments(const lrn_problem *p)
 {
     lrn_args args = {.walk.rank = (tenon_i32)p->rank,
                      .channels = p->channels,
@@ -41,20 +60,27 @@ static lrn_args lrn_arguments_of(const lrn_problem *p)
     return args;
 }
 
-/* Records a launch. `operands` are in the order of the walk. */
-static tenon_status lrn_record(const char *caller, tn_recording *recording, const lrn_problem *p,
-                               const uint8_t *operands, tn_launch *launch)
+tenon_status tn_lrn_record(const char *caller, tn_recording *recording, const lrn_problem *p,
+                           const uint8_t *operands, tn_launch *launch)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     tn_patch patches[5] = {{scalar, LRN_SCALAR_ALPHA, offsetof(lrn_args, alpha), 1},
                            {scalar, LRN_SCALAR_K, offsetof(lrn_args, k), 1}};
-    lrn_args args = lrn_arguments_of(p);
     launch->patch_count = 2;
     for (uint32_t v = 0; v < launch->operand_count; v++)
         patches[launch->patch_count++] =
             (tn_patch){TN_PATCH_OFFSET, operands[v],
                        (uint16_t)(offsetof(lrn_args, walk.offset) + v * sizeof(tenon_i64)), size};
+    launch->patches = patches;
+    return tn_record(caller, recording, launch);
+}
+
+/* Records a launch of a walk over all dimensions. */
+static tenon_status lrn_record_all(const char *caller, tn_recording *recording,
+                                   const lrn_problem *p, const uint8_t *operands, tn_launch *launch)
+{
+    lrn_args args = tn_lrn_arguments(p);
     bool is_dense = true;
     for (uint32_t v = 0; v < launch->operand_count; v++)
         is_dense = is_dense && p->stride[v][p->rank - 1] == 1;
@@ -62,8 +88,7 @@ static tenon_status lrn_record(const char *caller, tn_recording *recording, cons
     tn_walk_cut(recording->context, (tn_stream_share){unit, 1}, &args.walk, launch);
     launch->args = &args;
     launch->args_size = sizeof args;
-    launch->patches = patches;
-    return tn_record(caller, recording, launch);
+    return tn_lrn_record(caller, recording, p, operands, launch);
 }
 
 static tenon_status lrn_launch_forward(const char *caller, tn_recording *recording,
@@ -74,8 +99,8 @@ static tenon_status lrn_launch_forward(const char *caller, tn_recording *recordi
                         .options = choice->options,
                         .operands = {LRN_X, LRN_Y},
                         .operand_count = LRN_OPERANDS};
-    return lrn_record(caller, recording, (const lrn_problem *)problem,
-                      (const uint8_t[]){LRN_X, LRN_Y}, &launch);
+    return lrn_record_all(caller, recording, (const lrn_problem *)problem,
+                          (const uint8_t[]){LRN_X, LRN_Y}, &launch);
 }
 
 static tenon_status lrn_launch_backward(const char *caller, tn_recording *recording,
@@ -86,8 +111,9 @@ static tenon_status lrn_launch_backward(const char *caller, tn_recording *record
                         .options = choice->options,
                         .operands = {LRN_BACKWARD_X, LRN_BACKWARD_DY, LRN_BACKWARD_DX},
                         .operand_count = LRN_BACKWARD_OPERANDS};
-    return lrn_record(caller, recording, (const lrn_problem *)problem,
-                      (const uint8_t[]){LRN_BACKWARD_X, LRN_BACKWARD_DX, LRN_BACKWARD_DY}, &launch);
+    return lrn_record_all(caller, recording, (const lrn_problem *)problem,
+                          (const uint8_t[]){LRN_BACKWARD_X, LRN_BACKWARD_DX, LRN_BACKWARD_DY},
+                          &launch);
 }
 
 const tn_solver tn_lrn_rows = {.name = "rows",
