@@ -52,22 +52,27 @@ static bool read_sized(const bench_reader *reader, const json_t *suite, const js
     return true;
 }
 
-bool bench_read_activations(bench_reader *reader, const json_t *suite, bench_shape_suite *to)
+/* Sets a case of so many elements: its name, from the one in the file, and the chosen operation. */
+typedef void make_case(const char *name, uint32_t chosen, int64_t elements,
+                       bench_shape_case *shape);
+
+/* Reads cases that `read_sized` reads, each with all its sizes. */
+static bool read_all(bench_reader *reader, const json_t *suite, const char *choice,
+                     const char *const *names, size_t count, make_case *make, bench_shape_suite *to)
 {
     const json_t *each;
     size_t number;
     json_array_foreach(json_object_get(suite, "cases"), number, each)
     {
         const char *name = NULL;
-        uint32_t kind = 0;
+        uint32_t chosen = 0;
         bench_integers sizes;
         bench_set_case(reader, to->name, number);
-        if (!read_sized(reader, suite, each, "activation", activation_names, ACTIVATIONS, &name,
-                        &kind, &sizes))
+        if (!read_sized(reader, suite, each, choice, names, count, &name, &chosen, &sizes))
             return false;
         for (size_t i = 0; i < sizes.count; i++) {
-            bench_shape_case shape = {.activation = {(tenon_activation_kind)kind, sizes.values[i]}};
-            snprintf(shape.name, sizeof shape.name, "%.40s %" PRId64, name, sizes.values[i]);
+            bench_shape_case shape = {.name = ""};
+            make(name, chosen, sizes.values[i], &shape);
             if (!bench_add_case(reader, &shape, to))
                 return false;
         }
@@ -75,29 +80,32 @@ bool bench_read_activations(bench_reader *reader, const json_t *suite, bench_sha
     return true;
 }
 
+static void make_activation(const char *name, uint32_t chosen, int64_t elements,
+                            bench_shape_case *shape)
+{
+    shape->activation.kind = (tenon_activation_kind)chosen;
+    shape->activation.elements = elements;
+    snprintf(shape->name, sizeof shape->name, "%.40s %" PRId64, name, elements);
+}
+
+static void make_pass(const char *name, uint32_t chosen, int64_t elements, bench_shape_case *shape)
+{
+    char size[BENCH_SIZE_TEXT];
+    shape->pass.kind = (bench_pass_kind)chosen;
+    shape->pass.elements = elements;
+    bench_size_text(elements, size);
+    snprintf(shape->name, sizeof shape->name, "%.40s %s", name, size);
+}
+
+bool bench_read_activations(bench_reader *reader, const json_t *suite, bench_shape_suite *to)
+{
+    return read_all(reader, suite, "activation", activation_names, ACTIVATIONS, make_activation,
+                    to);
+}
+
 bool bench_read_passes(bench_reader *reader, const json_t *suite, bench_shape_suite *to)
 {
-    const json_t *each;
-    size_t number;
-    json_array_foreach(json_object_get(suite, "cases"), number, each)
-    {
-        const char *name = NULL;
-        uint32_t kind = 0;
-        bench_integers sizes;
-        bench_set_case(reader, to->name, number);
-        if (!read_sized(reader, suite, each, "operation", pass_names, BENCH_PASSES, &name, &kind,
-                        &sizes))
-            return false;
-        for (size_t i = 0; i < sizes.count; i++) {
-            char size[BENCH_SIZE_TEXT];
-            bench_shape_case shape = {.pass = {(bench_pass_kind)kind, sizes.values[i]}};
-            bench_size_text(sizes.values[i], size);
-            snprintf(shape.name, sizeof shape.name, "%.40s %s", name, size);
-            if (!bench_add_case(reader, &shape, to))
-                return false;
-        }
-    }
-    return true;
+    return read_all(reader, suite, "operation", pass_names, BENCH_PASSES, make_pass, to);
 }
 
 /* Adds a call with each of the suite's shapes of images. */

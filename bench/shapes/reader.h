@@ -64,20 +64,13 @@ bool bench_read_source(const bench_reader *reader, const json_t *object);
 bool bench_tensor_fits(const bench_reader *reader, const char *what, int64_t a, int64_t b,
                        int64_t c);
 
-/* Read the cases of a suite. */
-bool bench_read_gemm(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_conv(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_calls(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_activations(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_passes(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_image_calls(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_pools(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_packed(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_recurrent(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_collectives(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_scaling(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_networks(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
-bool bench_read_historic(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+/* Reads the cases of a suite: the functions for each kind. */
+typedef bool bench_cases_reader(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+
+bench_cases_reader bench_read_gemm, bench_read_conv, bench_read_calls, bench_read_activations,
+    bench_read_passes, bench_read_image_calls, bench_read_pools, bench_read_packed,
+    bench_read_recurrent, bench_read_collectives, bench_read_scaling, bench_read_networks,
+    bench_read_historic;
 
 /* Reads lines of recorded calls as the suite "recorded". `text` is used until the program ends. */
 bool bench_read_recorded(bench_reader *reader, char *text);

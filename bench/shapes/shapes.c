@@ -18,7 +18,7 @@ uint32_t bench_shape_suite_count;
 /* The kinds of suites, and their readers. */
 static const struct {
     const char *kind;
-    bool (*read)(bench_reader *reader, const json_t *suite, bench_shape_suite *to);
+    bench_cases_reader *read;
     const char *members[4]; /* besides those of all suites */
 } kinds[] = {
     {"gemm", bench_read_gemm, {"products_of", "match"}},

@@ -1,12 +1,8 @@
 #!/usr/bin/env python3
-"""Tests runs of tenon-bench: what result files say about the build, the machine and the devices, ceilings, runs that
-resume, and predictions. The arguments are those of bench_program.py."""
-import json
+"""Tests runs of tenon-bench: what result files say about the build, the machine and the devices, ceilings, first use, and
+predictions. The arguments are those of bench_program.py."""
 import os
 import pty
-import re
-import resource
-import signal
 import subprocess
 import tempfile
 import threading
@@ -265,188 +261,6 @@ class Devices(Bench):
             self.assertIn("--device: a selector is empty", done.stderr)
 
 
-class Resuming(Bench):
-    ARGS = ["run", "--suite", "activation", "--peers", "none", "--time", "0.03", "--repeats", "0"]
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "r.json")
-        self.args = [BENCH, *self.ARGS, "--json", self.path]
-
-    def interrupt(self, number):
-        """Sends a signal after the first few results."""
-        with subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-            rows = 0
-            for line in process.stdout:
-                rows += re.search(r" f32 +[\d.]+ +[\d.]+-", line) is not None
-                if rows == 3:
-                    break
-            process.send_signal(number)
-            process.stdout.read()
-        return process.returncode
-
-    def resume(self):
-        before = read_results(self.path)
-        self.assertFalse(before["complete"])
-        self.assertGreaterEqual(len(before["results"]), 2)
-        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"resuming {self.path}, which has {len(before['results'])} results", done.stdout)
-        after = read_results(self.path)
-        self.assertTrue(after["complete"])
-        names = [r["case"] for r in after["results"]]
-        self.assertEqual(len(names), len(set(names)))
-        for earlier, result in zip(before["results"], after["results"]):
-            self.assertEqual(set(earlier), set(result))
-            for member, value in earlier.items():
-                if isinstance(value, float):
-                    self.assertAlmostEqual(result[member], value, delta=1e-6 * abs(value), msg=member)
-                elif member != "roofline":
-                    self.assertEqual(result[member], value, member)
-        self.assertGreater(len(after["results"]), len(before["results"]))
-
-    def test_an_interrupted_run_resumes(self):
-        self.assertEqual(self.interrupt(signal.SIGINT), 130)
-        self.resume()
-
-    def test_a_killed_run_resumes(self):
-        self.assertEqual(self.interrupt(signal.SIGKILL), -signal.SIGKILL)
-        self.resume()
-
-    def test_a_case_that_is_interrupted_is_not_a_failure(self):
-        args = [*self.args[:-1], self.path, "--filter", "relu 16384", "--time", "3000"]
-        with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                if line.startswith("case "):
-                    break
-            time.sleep(0.2)
-            process.send_signal(signal.SIGTERM)
-            rest, said = process.communicate()
-        self.assertEqual((process.returncode, said), (130, ""))
-        self.assertNotIn("failed", rest)
-        found = read_results(self.path)
-        self.assertEqual((found["complete"], found["results"], found["failures"]), (False, [], []))
-
-    def test_the_expected_time_is_printed(self):
-        def seconds(text):
-            count, time, unit = re.search(r"(?m)^(\d+) cases, about (\d+) (seconds|minutes)$", text).groups()
-            return int(count), int(time) * {"seconds": 1, "minutes": 60}[unit]
-        first = seconds(bench(*self.ARGS, "--filter", "relu", "--json", self.path).stdout)
-        self.assertLess(first[1], 90)
-        again = seconds(bench(*self.ARGS, "--filter", "relu", "--solver", "activation/dense activation/strided").stdout)
-        self.assertEqual(again[0], first[0])
-        self.assertGreater(again[1], first[1])
-        found = read_results(self.path)
-        found["complete"] = False
-        Path(self.path).write_text(json.dumps(found), encoding="utf-8")
-        self.assertIn(" cases, about 0 seconds\n", bench(*found["command"][1:]).stdout)
-
-    def test_another_command_starts_anew(self):
-        self.interrupt(signal.SIGINT)
-        done = bench(*self.ARGS, "--filter", "relu", "--json", self.path)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("resuming", done.stdout)
-
-    def test_foreign_and_truncated_files_are_kept(self):
-        for text, why in (('{"results": [', "not a complete JSON document"), ("# notes\n", "not a complete JSON document"),
-                          ('{"a": 1}', "not one of tenon-bench"), ("[]", "not one of tenon-bench")):
-            Path(self.path).write_text(text, encoding="utf-8")
-            done = bench(*QUICK, *CASE, "--json", self.path)
-            self.assertEqual(done.returncode, 2, text)
-            self.assertIn(why, done.stderr)
-            self.assertIn(self.path, done.stderr)
-            self.assertEqual(Path(self.path).read_text(encoding="utf-8"), text)
-
-    def test_a_full_disk_loses_no_results(self):
-        def limit():  # writing beyond a kibibyte fails, as on a full disk
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-        store = os.path.join(os.path.dirname(self.path), "store")
-        environment = {**os.environ, "TENON_CACHE": "1", "TENON_CACHE_DIR": store}
-        # Stores the kernels, so that a driver writes no large files later.
-        subprocess.run([BENCH, *QUICK, *CASE], env=environment, stdout=subprocess.DEVNULL, check=True)
-        done = subprocess.run([BENCH, *QUICK, *CASE, "--json", self.path], capture_output=True, text=True, check=False,
-                              env=environment, preexec_fn=limit)
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn(f"{self.path}: could not be written", done.stderr)
-        text = done.stdout[done.stdout.index("could not be written:\n") + len("could not be written:\n"):]
-        found, _ = json.JSONDecoder().raw_decode(text)
-        self.assertEqual(len(found["results"]), 1)
-        self.assertFalse(os.path.exists(self.path + ".new"))
-
-
-class ResumingRegret(Bench):
-    """tenon-bench regret on a few small cases."""
-    ARGS = ["regret", "--suite", "bandwidth-cpu", "--filter", "x 64 Ki", "--dtype", "f32,f64"]
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "r.json")
-        self.args = [BENCH, *self.ARGS, "--json", self.path]
-
-    def interrupt(self, number):
-        """Sends a signal after the first result. Returns the exit status."""
-        with subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-            for line in process.stdout:
-                if line.startswith("    chosen "):
-                    break
-            # The result is printed before it is written.
-            while not (os.path.exists(self.path) and Path(self.path).stat().st_size > 0):
-                time.sleep(0.01)
-            process.send_signal(number)
-            process.stdout.read()
-        return process.returncode
-
-    def resume(self):
-        before = read_results(self.path)
-        self.assertFalse(before["complete"])
-        self.assertGreaterEqual(len(before["results"]), 1)
-        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"resuming {self.path}, which has {len(before['results'])} results", done.stdout)
-        after = read_results(self.path)
-        self.assertTrue(after["complete"])
-        self.assertGreater(len(after["results"]), len(before["results"]))
-        cases = [(r["case"], r["dtype"]) for r in after["results"]]
-        self.assertEqual(len(cases), len(set(cases)))
-        self.assertEqual(after["summary"]["cases"], len(cases))
-        for earlier, result in zip(before["results"], after["results"]):
-            for member in ("suite", "case", "dtype", "chosen", "best", "measured"):
-                self.assertEqual(result[member], earlier[member])
-            for member in ("chosen_ns", "best_ns", "ratio"):
-                self.assertAlmostEqual(result[member], earlier[member], delta=1e-6 * earlier[member])
-        return before
-
-    def test_an_interrupted_run_resumes(self):
-        self.assertEqual(self.interrupt(signal.SIGINT), 130)
-        self.resume()
-
-    def test_a_killed_run_resumes(self):
-        self.assertEqual(self.interrupt(signal.SIGKILL), -signal.SIGKILL)
-        self.resume()
-
-    def test_a_failed_case_is_measured_again(self):
-        self.assertEqual(self.interrupt(signal.SIGINT), 130)
-        found = read_results(self.path)
-        kept = found["results"][0]
-        found["failures"] = [{"device": 0, "suite": kept["suite"], "case": kept["case"], "dtype": kept["dtype"], "why": "a test"}]
-        kept["measured"] = [{"solver": "no/solver", "median_ns": 1.0, "rounds": 1}]
-        Path(self.path).write_text(json.dumps(found), encoding="utf-8")
-        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        after = read_results(self.path)
-        self.assertEqual((after["complete"], after["failures"]), (True, []))
-        self.assertNotEqual(after["results"][0]["measured"], kept["measured"])
-
-    def test_foreign_files_are_kept(self):
-        Path(self.path).write_text("# notes\n", encoding="utf-8")
-        done = subprocess.run(self.args, capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, Path(self.path).read_text(encoding="utf-8")), (2, "# notes\n"))
-        self.assertIn("not a complete JSON document", done.stderr)
-
-
 class FirstUse(Bench):
     def test_results_are_written(self):
         found, done = self.run_json("first", "2", "tiny")
@@ -518,7 +332,7 @@ class Samples(Bench):
             subprocess.run([BENCH, *QUICK, "--suite", "gemm", "--filter", "64", "--no-verify"], stdout=subprocess.DEVNULL,
                            stderr=terminal, check=True)
             shown = os.read(own, 1 << 16).decode(errors="replace")
-        self.assertRegex(shown, r"\[\.{20}\] 0/\d+  square 64x64x64")
+        self.assertRegex(shown, r"\[\.{20}\] 0/\d+, \d+:\d\d left  square 64x64x64")
         self.assertRegex(shown, r"\[#+\.*\] 1/\d+, \d+:\d\d left  ")
 
     def test_repeats_are_checked(self):
