@@ -79,35 +79,55 @@ TENON_INLINE int has_vectors(long step)
     return step == 1 || step == -1;
 }
 
+/* Scans the lanes of a vector: of pairs, then of halves, then of all (J. Sklansky, "Conditional-sum
+ * addition logic", 1960). Lanes are kept instead of combined with the identity, because shuffles
+ * with zeros become expansions, which wait for the register that they write. */
+TENON_INLINE values_t scan_vector(const int kind, values_t v)
+{
+    values_t j = join_v(kind, v.s00224466, v);
+    v = (values_t)(v.s0, j.s1, v.s2, j.s3, v.s4, j.s5, v.s6, j.s7);
+    j = join_v(kind, v.s01114555, v);
+    v = (values_t)(v.s01, j.s23, v.s45, j.s67);
+    j = join_v(kind, v.s01233333, v);
+    return (values_t)(v.s0123, j.s4567);
+}
+
 /* Scans whole vectors from position p up to `stop`. *chain is the result of the block so far.
  * Returns the first remaining position. */
 TENON_INLINE long scan_vectors(const int kind, const line *l, long p, long stop, int exclusive,
                                value_t base, value_t *chain)
 {
-    const value_t none = identity_of(kind);
     const int fresh = (__global const stored_t *)l->y != l->x;
-    value_t before = *chain;
+    values_t before = (values_t)(*chain);
     for (; p + TENON_VW <= stop; p += TENON_VW) {
         values_t v = load_ahead(l->x, l->x_step, p);
-        v = join_v(kind, moved_1(v, none), v);
-        v = join_v(kind, moved_2(v, none), v);
-        v = join_v(kind, moved_4(v, none), v);
-        v = join_v(kind, (values_t)(before), v);
-        const values_t out = exclusive ? moved_1(v, before) : v;
+        v = scan_vector(kind, v);
+        const values_t total = (values_t)(v.s7), sum = join_v(kind, before, v);
+        const values_t out = exclusive ? moved_1(sum, before.s0) : sum;
         store_ahead(l->y, l->y_step, p, join_v(kind, (values_t)(base), out), fresh);
-        before = v.s7;
+        /* The next vector waits for one sum. A comparison would take longer than the last lane. */
+        before = kind == SCAN_SUM || kind == SCAN_PRODUCT ? join_v(kind, before, total)
+                                                          : (values_t)(sum.s7);
     }
-    *chain = before;
+    *chain = before.s0;
     return p;
 }
 
 /* Combines whole vectors from position p up to `stop` with *chain. */
 TENON_INLINE long total_vectors(const int kind, const line *l, long p, long stop, value_t *chain)
 {
-    values_t sum = (values_t)(identity_of(kind));
-    for (; p + TENON_VW <= stop; p += TENON_VW) {
-        sum = join_v(kind, sum, load_ahead(l->x, l->x_step, p));
+    const values_t none = (values_t)(identity_of(kind));
+    values_t sums[4] = {none, none, none, none};
+    for (; p + 4 * TENON_VW <= stop; p += 4 * TENON_VW) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            sums[i] = join_v(kind, sums[i], load_ahead(l->x, l->x_step, p + i * TENON_VW));
+        }
     }
+    for (; p + TENON_VW <= stop; p += TENON_VW) {
+        sums[0] = join_v(kind, sums[0], load_ahead(l->x, l->x_step, p));
+    }
+    values_t sum = join_v(kind, join_v(kind, sums[0], sums[1]), join_v(kind, sums[2], sums[3]));
     sum = join_v(kind, moved_4(sum, identity_of(kind)), sum);
     sum = join_v(kind, moved_2(sum, identity_of(kind)), sum);
     sum = join_v(kind, moved_1(sum, identity_of(kind)), sum);
@@ -204,10 +224,10 @@ TENON_KERNEL void scan_totals(__global const stored_t *x, __global value_t *tota
                               const scan_args args)
 {
     const long id = (long)get_global_id(0);
-    if (id >= args.axis.rows * args.pieces) {
-        return;
+    const long row = id / args.pieces, piece = id % args.pieces, first = piece * args.length;
+    if (row >= args.axis.rows || piece == args.pieces - 1) {
+        return; /* nothing follows the last piece */
     }
-    const long row = id / args.pieces, first = id % args.pieces * args.length;
     const long last = min(first + args.length, (long)args.axis.size);
     const line l = line_of(x, (__global stored_t *)x, &args, row);
     value_t total = 0;

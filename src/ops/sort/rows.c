@@ -14,7 +14,7 @@
 #define LEAST_BYTES (INT64_C(1) << 17)
 /* Plain code per element and pass: a count and a move; and per digit and pass. */
 #define PASS  3
-#define DIGIT 1.5
+#define DIGIT 2.5
 
 /* The layout of a choice. */
 typedef struct rows_layout {
