@@ -445,6 +445,61 @@ TEST(terms_of_products)
     }
 }
 
+/* Adds or calls a chain of scalars: x · 1.25 - 0.75, or in the other order. */
+static tenon_elementwise_chain_params scalar_chain(bool sum_first)
+{
+    tenon_elementwise_chain_params chain = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
+    chain.step_count = 2;
+    chain.steps[sum_first] = (tenon_chain_step){.op = TENON_CHAIN_MULTIPLY, .alpha = 1.25};
+    chain.steps[!sum_first] = (tenon_chain_step){.op = TENON_CHAIN_ADD, .alpha = -0.75};
+    return chain;
+}
+
+/* d = act(a·b + bias) · 1.25 - 0.75 is one step for f32 and f64; a sum before a product remains. */
+static void check_chain(const operands *o, tenon_activation_kind kind, const char *solver,
+                        bool sum_first)
+{
+    const tenon_elementwise_chain_params chain = scalar_chain(sum_first);
+    const tenon_dtype dtype = o->a.dtype;
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    tenon_plan *plan, *after;
+    params.epilogue.activation.kind = kind;
+    params.solver = solver;
+    if (tenon_gemm_plan(test_context, &params, &o->a, &o->b, NULL, &o->bias, &o->d, &plan) ==
+        TENON_ERROR_UNSUPPORTED)
+        return;
+    params.solver = plan->name;
+    assert_ok(tenon_gemm(test_stream, &params, &o->a, &o->b, NULL, &o->bias, &o->expected, NULL));
+    assert_ok(tenon_elementwise_chain(test_stream, &chain, &o->expected, NULL, NULL, NULL,
+                                      &o->expected, NULL));
+    built b = begin(dtype, 2, a_shape, d_shape);
+    const tenon_tensor h = intermediate(&b, &b.y);
+    add_gemm(&b, &params, &o->b, &o->bias, &h);
+    assert_ok(
+        tenon_elementwise_chain_plan(test_context, &chain, &h, NULL, NULL, NULL, &b.y, &after));
+    add_plan(&b, NULL, after, (const tenon_tensor *const[]){&h, NULL, NULL, NULL, &b.y}, 5);
+    const bool is_merged = (dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64) && !sum_first &&
+                           steps_with_terms(plan) == 1;
+    finish(&b, is_merged ? 1 : 2, &o->a, &o->d);
+    compare(&o->d, &o->expected, kind, plan->name);
+    tenon_plan_release(plan);
+}
+
+TEST(chains_of_scalars)
+{
+    static const char *const solvers[] = {NULL, "gemm/cpu_direct", "gemm/cpu_packed", "gemm/plain"};
+    test_random random = test_random_for(2919);
+    for (const tenon_dtype *dtype = test_float_types(); *dtype != TENON_DTYPE_INVALID; dtype++) {
+        operands o = make_operands(&random, *dtype);
+        for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
+            check_chain(&o, TENON_ACTIVATION_HARD_SWISH, solvers[i], false);
+            check_chain(&o, TENON_ACTIVATION_RELU, solvers[i], false);
+        }
+        check_chain(&o, TENON_ACTIVATION_RELU, NULL, true);
+        free_operands(&o);
+    }
+}
+
 /* An activation does not merge after a residual. */
 TEST(activations_after_residuals)
 {

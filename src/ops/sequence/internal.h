@@ -58,6 +58,8 @@ struct tenon_sequence {
     uint32_t scalar_count;
     sequence_bound *bound; /* one for each element of recording.bound */
     uint32_t bound_count, bound_capacity;
+    tenon_memory *constants; /* of merged chains */
+    uint32_t constant_count, constant_capacity;
     bool bound_is_plain; /* no bound memory can overlap another (tn_memory_is_plain) */
 };
 

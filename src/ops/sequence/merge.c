@@ -1,10 +1,12 @@
 /* Merging the steps of a sequence into the epilogues of the steps before them. */
+#include "base/grow.h"
 #include "base/shape.h"
 #include "dispatch/operation.h"
 #include "dispatch/prepare.h"
 #include "ops/post/post.h"
 #include "ops/registry.h"
 #include "ops/sequence/internal.h"
+#include "runtime/memory/memory.h"
 
 #include <tenon/epilogue.h>
 
@@ -22,6 +24,7 @@ typedef struct merge_pair {
     tn_any_params params;   /* of the merged plan */
     char solver[TN_SOLVER_NAME_SIZE]; /* its solver, if the family has changed */
     tenon_epilogue *epilogue;         /* in `params` */
+    bool has_constants;               /* the last ones of the sequence are those of this pair */
     tenon_tensor views[TN_MAX_OPERANDS];
     const tenon_tensor *given[TN_MAX_OPERANDS]; /* by operand; NULL: absent */
 } merge_pair;
@@ -262,6 +265,93 @@ static bool take_term(merge_pair *p)
     return true;
 }
 
+/* Returns the term that a step of a chain with a scalar would be, or POST_TERMS. */
+static int term_of_step(const tenon_chain_step *step)
+{
+    const bool is_scalar = step->operand == TENON_CHAIN_SCALAR;
+    return is_scalar && step->op == TENON_CHAIN_MULTIPLY ? POST_SCALE
+           : is_scalar && step->op == TENON_CHAIN_ADD    ? POST_SHIFT
+                                                         : POST_TERMS;
+}
+
+/* Returns true if the steps of a chain can be terms: a product, a sum, or both in this order. */
+static bool has_terms(const merge_pair *p, const tenon_elementwise_chain_params *params)
+{
+    int next = has_term(p, POST_SHIFT) ? POST_RESIDUAL : has_term(p, POST_SCALE) ? POST_SHIFT : 0;
+    if (has_term(p, POST_RESIDUAL) || params->step_count == 0)
+        return false;
+    for (uint32_t n = 0; n < params->step_count; n++) {
+        const int term = term_of_step(&params->steps[n]);
+        if (term == POST_TERMS || term < next)
+            return false;
+        next = term + 1;
+    }
+    return true;
+}
+
+/* Stores two numbers in the type of the output, f32 or f64, in memory of the sequence. */
+static bool store_constants(merge_pair *p, const double values[2])
+{
+    tenon_sequence *sequence = p->sequence;
+    const float singles[] = {(float)values[0], (float)values[1]};
+    const bool is_double = p->views[p->output].dtype == TENON_DTYPE_F64;
+    tenon_memory memory;
+    if (!tn_grow(&sequence->constants, sequence->constant_count, &sequence->constant_capacity,
+                 sizeof *sequence->constants) ||
+        tn_memory_constants("tenon_sequence_finish", sequence->context,
+                            is_double ? (const void *)values : singles,
+                            is_double ? 2 * sizeof *values : sizeof singles, &memory) != TENON_OK)
+        return false;
+    sequence->constants[sequence->constant_count++] = memory;
+    p->has_constants = true;
+    return true;
+}
+
+/* Makes a term an element that is repeated along the channels or all of the output. */
+static void set_constant(merge_pair *p, int term, const tenon_tensor **member)
+{
+    const tenon_tensor *output = &p->views[p->output];
+    const uint32_t operand = p->post + (uint32_t)term;
+    const bool is_image = p->first->plan->operation->operands[p->output].image;
+    const int64_t shape[] = {is_image ? output->shape[1] : 1};
+    tenon_tensor view = tenon_tensor_view(output->dtype, 1, shape);
+    view.stride[0] = 0;
+    view.memory = p->sequence->constants[p->sequence->constant_count - 1];
+    view.offset = (uint64_t)term * tenon_dtype_size(output->dtype);
+    p->views[operand] = view;
+    p->given[operand] = &p->views[operand];
+    *member = &p->views[operand];
+}
+
+/* Makes a chain of a product and a sum with scalars terms after the activation. The scalars of f16
+ * and bf16 chains are f32, which terms cannot be. */
+static bool take_chain(merge_pair *p)
+{
+    const tenon_elementwise_chain_params *params = p->second->plan->params;
+    const tenon_tensor **members[] = {&p->epilogue->post_scale, &p->epilogue->post_shift};
+    const tenon_dtype dtype = p->views[p->output].dtype;
+    double values[2] = {0};
+    if (p->second->plan->operation != &tn_operation_elementwise_chain ||
+        (dtype != TENON_DTYPE_F32 && dtype != TENON_DTYPE_F64) || !has_terms(p, params) ||
+        !is_own_intermediate(p, 0) || !name_post_solver(p))
+        return false;
+    for (uint32_t n = 0; n < params->step_count; n++)
+        values[term_of_step(&params->steps[n])] = params->steps[n].alpha;
+    if (!store_constants(p, values))
+        return false;
+    for (uint32_t n = 0; n < params->step_count; n++) {
+        const int term = term_of_step(&params->steps[n]);
+        set_constant(p, term, members[term]);
+    }
+    return true;
+}
+
+static void drop_constants(const merge_pair *p)
+{
+    if (p->has_constants)
+        tenon_memory_destroy(&p->sequence->constants[--p->sequence->constant_count]);
+}
+
 static void release_plan(void *plan)
 {
     tenon_plan_release(plan);
@@ -327,6 +417,25 @@ static bool merge_pair_with(const char *caller, merge_pair *p, tenon_plan *plan)
     return true;
 }
 
+/* Makes the result of the second step that of the first one. Returns false if it has another type
+ * or shape. */
+static bool take_result(merge_pair *p)
+{
+    const tenon_tensor result = tn_sequence_view(p->second, only_output(p->second->plan));
+    tenon_tensor *output = &p->views[p->output];
+    if (result.dtype != output->dtype)
+        return false;
+    if (tn_tensor_same_shape(&result, output)) {
+        *output = result;
+        return true;
+    }
+    if (!is_activation_of_reshaped(p) || !tn_tensor_dense(output))
+        return false;
+    output->memory = result.memory;
+    output->offset = result.offset;
+    return true;
+}
+
 /* Merges the step after number `s` into it, if possible. */
 static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint32_t s,
                               bool *is_merged)
@@ -334,23 +443,17 @@ static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint
     merge_pair p = {sequence, &sequence->steps[s], &sequence->steps[s + 1]};
     tenon_plan *plan = NULL;
     *is_merged = false;
-    if (!begin(&p) || (!take_activation(&p) && !take_sum(&p) && !take_term(&p)))
+    if (!begin(&p) || (!take_activation(&p) && !take_sum(&p) && !take_term(&p) && !take_chain(&p)))
         return TENON_OK;
-    const tenon_tensor result = tn_sequence_view(p.second, only_output(p.second->plan));
-    if (result.dtype != p.views[p.output].dtype)
-        return TENON_OK;
-    if (tn_tensor_same_shape(&result, &p.views[p.output]))
-        p.views[p.output] = result;
-    else if (is_activation_of_reshaped(&p) && tn_tensor_dense(&p.views[p.output])) {
-        p.views[p.output].memory = result.memory;
-        p.views[p.output].offset = result.offset;
-    } else
-        return TENON_OK;
-    TN_TRY(make_plan(&p, &plan));
+    tenon_status status = TENON_OK;
+    if (take_result(&p))
+        status = make_plan(&p, &plan);
     *is_merged = plan != NULL && merge_pair_with(caller, &p, plan);
-    if (!*is_merged)
+    if (!*is_merged) {
         tenon_plan_release(plan);
-    return TENON_OK;
+        drop_constants(&p);
+    }
+    return status;
 }
 
 /* Merges all steps that can be merged. */

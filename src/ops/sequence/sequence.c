@@ -63,7 +63,10 @@ TENON_API void tenon_sequence_release(tenon_sequence *sequence)
         free(sequence->memories[i]->name);
         free(sequence->memories[i]);
     }
+    for (uint32_t i = 0; i < sequence->constant_count; i++)
+        tenon_memory_destroy(&sequence->constants[i]);
     tenon_context *context = sequence->context;
+    free(sequence->constants);
     free(sequence->memories);
     free(sequence->steps);
     free(sequence->scalars);

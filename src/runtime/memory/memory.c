@@ -91,6 +91,14 @@ tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint
     return TENON_OK;
 }
 
+tenon_status tn_memory_constants(const char *caller, tenon_context *context, const void *host,
+                                 uint64_t bytes, tenon_memory *memory)
+{
+    /* Casts away const: OpenCL only reads what it copies. */
+    return tn_memory_make(caller, context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                          (void *)(uintptr_t)host, bytes, memory);
+}
+
 TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
                                            tenon_memory *memory)
 {

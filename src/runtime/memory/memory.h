@@ -14,6 +14,10 @@ tenon_status tn_memory_make(const char *caller, tenon_context *context, cl_mem_f
 tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint64_t bytes,
                                 tenon_memory *memory);
 
+/* Creates a buffer with a copy of `bytes` bytes of the host's, which kernels only read. */
+tenon_status tn_memory_constants(const char *caller, tenon_context *context, const void *host,
+                                 uint64_t bytes, tenon_memory *memory);
+
 /* Returns true if the memory is a pointer, stored in u.svm: SVM and USM share one address space. */
 bool tn_memory_is_pointer(const tenon_memory *memory);
 
