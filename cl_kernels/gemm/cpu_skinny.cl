@@ -54,14 +54,21 @@
 #define PITCH     (TENON_STRIP / TENON_VW + 1) /* row pitch of the sums in vectors, padded */
 #define DOT_STRIP (TENON_NR * TENON_TILES)
 
-/* Prefetch a vector of b, whose address may be past the end of b: into L1, or into L2. */
+/* Prefetches a vector of b, whose address may be past the end of b, into L1. */
+TENON_INLINE void prefetch_l1(__global const data_t *b)
+{
 #if TENON_BUILTIN_PREFETCH
-#define PREFETCH_L1(b) __builtin_prefetch((const void *)(size_t)(b), 0, 3)
-#define PREFETCH_L2(b) __builtin_prefetch((const void *)(size_t)(b), 0, 2)
-#else
-#define PREFETCH_L1(b)
-#define PREFETCH_L2(b)
+    __builtin_prefetch((const void *)(size_t)b, 0, 3);
 #endif
+}
+
+/* The same into L2. */
+TENON_INLINE void prefetch_l2(__global const data_t *b)
+{
+#if TENON_BUILTIN_PREFETCH
+    __builtin_prefetch((const void *)(size_t)b, 0, 2);
+#endif
+}
 
 /* thin[k][r] = a[r, k]. Rows past the last repeat the last row; their sums are not used. */
 TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
@@ -92,7 +99,7 @@ TENON_INLINE void add_columns(const int vectors, __local acc_v *sums, __local co
 #pragma unroll
         for (int v = 0; v < vectors; v++) {
             bk[v] = load_lanes(b, k * b_row + v * TENON_VW, 1, cols - v * TENON_VW);
-            PREFETCH_L2(b + (k + AXPY_KC) * b_row + v * TENON_VW);
+            prefetch_l2(b + (k + AXPY_KC) * b_row + v * TENON_VW);
         }
 #pragma unroll
         for (int r = 0; r < TENON_MR; r++) {
@@ -222,7 +229,7 @@ TENON_LOCAL_FUNCTION void dot_tile(acc_v *sum, __global const data_t *b, long b_
 #pragma unroll
         for (int j = 0; j < TENON_NR; j++) {
             bk[j] = load_data_v(col[j], k);
-            PREFETCH_L1(col[j] + TENON_NR * b_col + k);
+            prefetch_l1(col[j] + TENON_NR * b_col + k);
         }
         dot_step(s, thin + k, bk);
     }

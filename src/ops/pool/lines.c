@@ -1,5 +1,5 @@
-/* The solver pool/lines, for CPUs: norms, adaptive windows, averages of windows that end beyond the
- * padding, and indices, with a kernel each for contiguous rows and contiguous channels. */
+/* The solver pool/lines, for CPUs: norms, adaptive windows, and averages of windows that end beyond
+ * the padding, with a kernel each for contiguous rows and contiguous channels. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/pool/internal.h"
@@ -54,8 +54,8 @@ static const char *lines_configure(tenon_context *context, const tn_problem *pro
     const pool_problem *p = (const pool_problem *)problem;
     if (!context->device.is_cpu)
         return "the device is not a CPU";
-    if (tn_pool_is_special(p) == NULL && (p->flags & POOL_HAS_INDICES) == 0)
-        return "the windows are ordinary ones without indices, which other solvers serve";
+    if (tn_pool_is_special(p) == NULL)
+        return "the windows are ordinary ones, which other solvers serve faster";
     if (!by_channels(p) && p->x[4] != 1)
         return "neither the rows of x nor the channels of x and y are contiguous";
     if (!by_channels(p) && outputs_at_once(p) < 1)
@@ -96,7 +96,7 @@ static tenon_status lines_launch(const char *caller, tn_recording *recording,
 
 const tn_solver tn_pool_lines = {
     .name = "lines",
-    .serves = "norms, adaptive windows, averages of windows that end beyond the padding, and "
-              "indices, on CPUs, with contiguous rows or channels",
+    .serves = "norms, adaptive windows, and averages of windows that end beyond the padding, on "
+              "CPUs, with contiguous rows or channels",
     .configure = lines_configure,
     .launch = lines_launch};
