@@ -19,8 +19,8 @@
  * TENON_TILES: tiles that share a block of a.
  * TENON_KC: steps of K in that block; a multiple of VW.
  * TENON_BUILTIN_PREFETCH: 1: prefetches b by clang's __builtin_prefetch. 0 (the default): no
- *   prefetching. The hardware's prefetcher stops at the end of each page of 4 KiB, and rows of b are
- *   often that long.
+ *   prefetching. The hardware's prefetcher stops at the end of each page of 4 KiB, and rows
+ *   of b are often that long.
  *
  * Each lane adds in the order of k: the bits of an element depend on K alone. TENON_DTYPE,
  * TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
@@ -50,7 +50,7 @@
 #include "gemm/epilogue.clh"
 #include "gemm/lanes.clh"
 
-#define AXPY_KC   16                       /* rows of b at a time, one memory stream each */
+#define AXPY_KC   16                           /* rows of b at a time, one memory stream each */
 #define PITCH     (TENON_STRIP / TENON_VW + 1) /* row pitch of the sums in vectors, padded */
 #define DOT_STRIP (TENON_NR * TENON_TILES)
 
@@ -82,8 +82,8 @@ TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long
 }
 
 /* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` vectors of columns, of which `cols`
- * columns exist. Prefetches the same columns of the next block of rows: to L2, because rows that are
- * multiples of 4 KiB apart would displace each other in L1. */
+ * columns exist. Prefetches the same columns of the next block of rows: to L2, because rows that
+ * are multiples of 4 KiB apart would displace each other in L1. */
 TENON_INLINE void add_columns(const int vectors, __local acc_v *sums, __local const acc_t *thin,
                               __global const data_t *b, long b_row, int cols, int kc)
 {
