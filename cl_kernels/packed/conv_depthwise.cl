@@ -358,13 +358,15 @@ TENON_INLINE next_rows find_next(const packed_operands *o, const packed_depthwis
  * k … k + TENON_VW - 1, while the block is computed. */
 TENON_INLINE void prefetch_next(const conv_args *a, const next_rows *next, long q, long k)
 {
-#if TENON_BUILTIN_PREFETCH && TENON_TAPS && TENON_SHARE == 1
+#if TENON_TAPS && TENON_SHARE == 1
     const long step = a->x_stride[4], apart = a->x_stride[3] - PIXELS * TENON_STEP * step;
     __global const data_t *column = next->x + q * TENON_STEP * step + k;
     for (int r = 0; r < next->count; r++) {
 #pragma unroll
         for (int i = 0; i < PIXELS * TENON_STEP; i++) {
+#if TENON_BUILTIN_PREFETCH
             __builtin_prefetch((const void *)(size_t)column);
+#endif
             column += step;
         }
         column += apart;
