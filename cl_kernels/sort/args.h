@@ -51,9 +51,10 @@ typedef struct sort_args {
     tenon_i64 places_from, places_to;
     tenon_i64 counts_at, totals_at;
     /* Of the buckets of long rows (buckets.cl): the memory of the rows, and its bytes per row; the
-     * sampled elements, intervals and buckets of a row; and the elements that a bucket may have. */
+     * sampled elements, intervals and buckets of a row; the elements of a bucket for which there is
+     * memory in the caches, and those that a bucket may have if it is sorted in y. */
     tenon_i64 rows_at, row_bytes;
-    tenon_i64 samples, intervals, buckets, room;
+    tenon_i64 samples, intervals, buckets, room, most;
     tenon_i32 shift; /* of the digit */
     tenon_i32 flags;
     tenon_i32 payload_size; /* bytes of an element */

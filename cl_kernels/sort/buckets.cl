@@ -2,9 +2,10 @@
  * Divides long rows on CPUs into buckets that fit the caches of a core, and sorts each of these
  * there (sort/cached.clh), so that elements cross the memory twice. A sample of the row gives its
  * range of keys, which is divided into small intervals, and the buckets, each of which has
- * intervals that follow one another. Any sample gives a right result; with a bad one a bucket has
- * too many elements, and the row is marked as uneven and left to the passes of sort/radix.cl. If
- * the sampled keys of such a bucket are equal, it is probably sorted already.
+ * intervals that follow one another. Any sample gives a right result. A bucket that exceeds the
+ * caches, because of a bad sample or of many equal elements, is sorted in y. If it is so large that
+ * one work-item would take too long, the row is marked as uneven and left to the passes of
+ * sort/radix.cl; but if its sampled keys are equal, it is probably sorted already.
  *
  * bucket_sample: chooses the buckets of a row. Global size: at least {rows}.
  * bucket_counts: counts the elements of each bucket in a piece of a row. Global size: at least
@@ -239,8 +240,9 @@ TENON_KERNEL void bucket_places(__global uchar *workspace, const sort_args args)
             counts[i * SORT_DIGITS + b] = place;
             place += here;
         }
-        uneven |= place - division->begin[b] > args.room &&
-                  !(division->is_alike[b] && has_dense_results(&args));
+        const uint size = place - division->begin[b];
+        uneven |= size > args.room &&
+                  !(has_dense_results(&args) && (size <= args.most || division->is_alike[b]));
     }
     division->begin[SORT_DIGITS] = place;
     division->uneven = uneven;

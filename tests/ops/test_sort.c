@@ -94,8 +94,8 @@ TEST(long_rows)
 }
 
 /* Rows that sort/buckets cannot divide evenly: most elements have different keys within a small
- * part of the range. In others most elements are equal, and a
- * few that a sample will not have are close to them. */
+ * part of the range. In others most elements are equal, and a few that a sample will not have are
+ * close to them. */
 TEST(uneven_rows)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F32};
@@ -124,6 +124,29 @@ TEST(uneven_rows)
             const double equal = i % 19000 == 18000 ? close : 0;
             const double narrow = n % 3 == 2 ? equal : 2 + part;
             test_set(x, i, test_one_in(&random, 8) ? wide * (1 + part) : narrow);
+        }
+        test_finish_by(&f, test_context->device.is_cpu ? on_cpus : on_gpus);
+    }
+}
+
+/* A row in which some values are so frequent that their buckets exceed the caches. Whether such a
+ * bucket is sorted in y or the row is left to sort/radix depends on the device. */
+TEST(buckets_beyond_the_caches)
+{
+    static const char *const on_cpus[] = {"buckets", NULL};
+    static const char *const on_gpus[] = {"radix", NULL};
+    static const double frequent[] = {0.25, -0.5, 0.75};
+    test_random random = test_random_for(826);
+    for (int n = 0; n < 2; n++) {
+        const sort_case p = {
+            .descending = n != 0, .indices = n != 0, .rank = 1, .shape = {2000003 + n}};
+        test_fixture f;
+        begin(&f, &p, TENON_DTYPE_F32);
+        test_make(&f);
+        test_tensor *x = test_operand(&f, SORT_CALL_X);
+        for (int64_t i = 0; i < p.shape[0]; i++) {
+            const double other = (double)test_between(&random, -8388607, 8388607) / 8388608;
+            test_set(x, i, i % 5 == 0 ? frequent[i / 5 % 3] : other);
         }
         test_finish_by(&f, test_context->device.is_cpu ? on_cpus : on_gpus);
     }

@@ -17,6 +17,9 @@
  * one relative to the usual one. */
 #define USUAL 4
 #define ROOM  3
+/* Buckets of at most this part of a row per compute unit are sorted even if they exceed the caches.
+ */
+#define PARTS 4
 /* Work-items per compute unit. */
 #define SHARE 8
 
@@ -140,6 +143,7 @@ static tenon_status launch_buckets(const char *caller, tn_recording *recording,
     args.intervals = l->intervals;
     args.buckets = l->buckets;
     args.room = l->room;
+    args.most = p->space.size / (PARTS * (int64_t)recording->context->device.info.compute_units);
     sort_args uneven = args;
     uneven.flags |= SORT_UNEVEN_ROWS;
     args.pieces = l->radix.pieces;
