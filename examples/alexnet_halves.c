@@ -27,7 +27,7 @@ typedef struct halves {
 /* Gives each half the maps of both, which are the second dimension. */
 static void join(const halves *all, const tenon_tensor *own, const tenon_tensor *whole)
 {
-    tenon_tensor from[2], to[2];
+    tenon_tensor from[2] = {{.rank = 0}}, to[2] = {{.rank = 0}};
     for (uint32_t m = 0; m < all->count; m++) {
         from[m] = tenon_tensor_transpose(own[m], 0, 1);
         to[m] = tenon_tensor_transpose(whole[m], 0, 1);
@@ -47,7 +47,7 @@ static void join(const halves *all, const tenon_tensor *own, const tenon_tensor 
 /* Adds gradients of the maps of both halves, and gives each half the sums of its own. */
 static void add(const halves *all, const tenon_tensor *whole, const tenon_tensor *own)
 {
-    tenon_tensor from[2], to[2];
+    tenon_tensor from[2] = {{.rank = 0}}, to[2] = {{.rank = 0}};
     for (uint32_t m = 0; m < all->count; m++) {
         from[m] = tenon_tensor_transpose(whole[m], 0, 1);
         to[m] = tenon_tensor_transpose(own[m], 0, 1);
@@ -67,7 +67,7 @@ static void add(const halves *all, const tenon_tensor *whole, const tenon_tensor
 /* Computes the logits of both halves. */
 static void forward(const halves *all, uint64_t step)
 {
-    tenon_tensor own[2], whole[2];
+    tenon_tensor own[2] = {{.rank = 0}}, whole[2] = {{.rank = 0}};
     for (int i = 0; i <= LAYERS; i++) {
         for (uint32_t m = 0; m < all->count; m++) {
             half *h = &all->at[m];

@@ -6,7 +6,7 @@
  * logits. A work-item handles pieces of lines (common/lines.clh). Scalars: 0 the seed, 1 the
  * sequence.
  *
- * TENON_OUT_BYTES: see random/word.clh; TENON_VW, TENON_DTYPE: see common/types.clh.
+ * TENON_OUT_BYTES: see random/results.clh; TENON_VW, TENON_DTYPE: see common/types.clh.
  */
 #include "random/word.clh"
 

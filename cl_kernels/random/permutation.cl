@@ -4,7 +4,7 @@
  * Views: y, and the element indices. single[0]: bits of half an index, single[1]: the elements.
  * A work-item handles pieces of lines (common/lines.clh). Scalars: 0 the seed, 1 the sequence.
  *
- * TENON_OUT_BYTES: see random/word.clh; TENON_VW, TENON_DTYPE: see common/types.clh.
+ * TENON_OUT_BYTES: see random/results.clh; TENON_VW, TENON_DTYPE: see common/types.clh.
  */
 #include "random/word.clh"
 

@@ -11,7 +11,7 @@
  * Bernoulli 2 the integer p · 2³².
  *
  * TENON_RANDOM_KIND: 0 uniform, 1 normal, 2 Bernoulli.
- * TENON_RANDOM_BYTES: undefined, or the bytes of an integer element, for Bernoulli.
+ * TENON_OUT_BYTES, for Bernoulli: see random/results.clh.
  *
  * TENON_VW, TENON_DTYPE: see common/types.clh.
  */
@@ -22,6 +22,7 @@
 #define TENON_RANDOM_KIND 0
 #endif
 #include "common/philox.clh"
+#include "random/results.clh"
 
 #define KIND_UNIFORM   0
 #define KIND_NORMAL    1
@@ -163,28 +164,6 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 
 #endif
 
-#ifdef TENON_RANDOM_BYTES
-#if TENON_RANDOM_BYTES == 1
-typedef uchar out_t;
-#else
-typedef int out_t;
-#endif
-TENON_INLINE void store(__global out_t *y, const lines *w, long at, long stride, long i, acc_v v)
-{
-    acc_t x[TENON_VW];
-    TENON_VSTORE(v, 0, x);
-    TENON_UNROLL
-    for (int l = 0; l < TENON_VW; l++) {
-        if (i + l >= w->first && i + l < w->last) {
-            y[at + (i + l) * stride] = (out_t)x[l];
-        }
-    }
-}
-#else
-typedef data_t out_t;
-#define store lines_store
-#endif
-
 TENON_VECTOR_KERNEL void random_fill(__global out_t *y, const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
@@ -205,7 +184,7 @@ TENON_VECTOR_KERNEL void random_fill(__global out_t *y, const lines_args args)
                 numbers(&args, x, v);
                 TENON_UNROLL
                 for (int h = 0; h < WORDS; h++) {
-                    store(y, &w, w.at[0], stride, i + h * PHILOX_BLOCKS, v[h]);
+                    store_results(y, &w, w.at[0], stride, i + h * PHILOX_BLOCKS, v[h]);
                 }
             }
         }

@@ -37,9 +37,8 @@ TENON_INLINE unique_outputs outputs_of(UNIQUE_OUTPUTS, const unique_args *args)
 
 TENON_INLINE key_rule unique_rule(const unique_args *args)
 {
-    const key_rule rule = {(key_t)args->sign, (key_t)args->negative_zero, (key_t)args->flip,
-                           (key_t)args->infinity, (key_t)args->toggle,
-                           (key_t) ~(key_t)0};
+    const key_rule rule = {(key_t)args->sign,     (key_t)args->negative_zero, (key_t)args->flip,
+                           (key_t)args->infinity, (key_t)args->toggle,        (key_t) ~(key_t)0};
     return rule;
 }
 

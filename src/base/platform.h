@@ -1,7 +1,7 @@
 /*
  * Platform layer: threads, clock, files, dynamic libraries, processes and processor information,
- * which C11 lacks. The files in this folder that end in _posix.c and _windows.c are the only ones of
- * the library that may include system headers (tests/cli/check_platform.py).
+ * which C11 lacks. The files in this folder that end in _posix.c and _windows.c are the only ones
+ * of the library that may include system headers (tests/cli/check_platform.py).
  *
  * Paths are in the system's narrow encoding. Functions that return an int error return 0 on
  * success and otherwise an <errno.h> number, whose text tn_error_text gives.

@@ -77,7 +77,8 @@ TEST(shortest_step_is_kept)
     assert_true(counts[0] == 75 && counts[1] == 25);
     int steps = 2;
     for (; !tenon_shares_is_fixed(shares) && steps < 20; steps++) { /* each division is slower */
-        const double seconds[] = {4 + steps / 2, 4};
+        const int pairs = steps / 2;
+        const double seconds[] = {4 + pairs, 4};
         assert_ok(tenon_shares_record(shares, seconds));
     }
     assert_int_equal(steps, 8);

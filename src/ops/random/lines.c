@@ -18,7 +18,7 @@ static const char *random_lines_configure(tenon_context *context, const tn_probl
     const uint32_t dtype = integer ? (uint32_t)TENON_DTYPE_F32 : p->dtype;
     char bytes[40] = "";
     if (integer)
-        snprintf(bytes, sizeof bytes, " -DTENON_RANDOM_BYTES=%u", p->element_size[RANDOM_Y]);
+        snprintf(bytes, sizeof bytes, " -DTENON_OUT_BYTES=%u", p->element_size[RANDOM_Y]);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_RANDOM_KIND=%u%s",
                       dtype, tn_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
     *TN_LAYOUT(tn_lines_launch, choice) =
