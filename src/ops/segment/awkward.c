@@ -147,6 +147,13 @@ bool tn_segment_reduce_backward_awkward(const tn_problem *problem, const tn_choi
         return false;
     begin_segments(&tn_operation_segment_reduce_backward, (const segment_problem *)problem, choice,
                    number, true, c);
+    if (tn_is_solver(choice->solver, &tn_segment_backward_scatter)) {
+        static const int contiguous[] = {SEGMENT_DY, SEGMENT_DX};
+        for (int i = 0; i < 2; i++) {
+            tenon_tensor *view = &c->views[contiguous[i]];
+            *view = tn_awkward_view(view->dtype, 2, view->shape, false);
+        }
+    }
     return true;
 }
 
