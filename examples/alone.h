@@ -22,15 +22,12 @@ static inline alone alone_open(tenon_context *context, const int64_t *widths, in
     TRY(tenon_stream_create(context, NULL, &a.stream));
     a.n = network_open(a.stream, widths, layers, 0, layers, rows);
     a.count = network_views(widths, layers, views);
-    for (uint32_t i = 0; i < a.count; i++) {
-        a.values[i] = network_tensor(a.stream, &views[i]);
-        a.sums[i] = network_tensor(a.stream, &views[i]);
-        a.gradients[i] = network_tensor(a.stream, &views[i]);
-        a.firsts[i] = network_tensor(a.stream, &views[i]);
-        a.seconds[i] = network_tensor(a.stream, &views[i]);
-    }
-    for (int i = 0; i < layers; i++)
-        network_initial(a.stream, i, &a.values[2 * i]);
+    network_tensors(a.stream, a.count, views, a.values);
+    network_tensors(a.stream, a.count, views, a.sums);
+    network_tensors(a.stream, a.count, views, a.gradients);
+    network_tensors(a.stream, a.count, views, a.firsts);
+    network_tensors(a.stream, a.count, views, a.seconds);
+    network_initials(a.stream, 0, layers, a.values);
     return a;
 }
 
@@ -91,13 +88,11 @@ static inline int alone_report(alone *a, const char *name, uint32_t rank, int64_
 
 static inline void alone_close(alone *a)
 {
-    for (uint32_t i = 0; i < a->count; i++) {
-        tenon_tensor_destroy(&a->values[i]);
-        tenon_tensor_destroy(&a->sums[i]);
-        tenon_tensor_destroy(&a->gradients[i]);
-        tenon_tensor_destroy(&a->firsts[i]);
-        tenon_tensor_destroy(&a->seconds[i]);
-    }
+    network_destroy(a->count, a->values);
+    network_destroy(a->count, a->sums);
+    network_destroy(a->count, a->gradients);
+    network_destroy(a->count, a->firsts);
+    network_destroy(a->count, a->seconds);
     network_close(&a->n);
     tenon_stream_destroy(a->stream);
 }

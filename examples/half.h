@@ -90,7 +90,7 @@ static inline void half_parameters(half *h, int i, uint32_t rank, const int64_t 
     TRY(tenon_tensor_fill(h->stream, &l->parameters[1], kinds[i].start, NULL));
 }
 
-/* Makes a convolution of l->x with so many filters. */
+/* Creates the parameters of convolution i, which has `outputs` filters, and its result. */
 static inline void half_convolution(half *h, int i, int64_t outputs, double deviation)
 {
     half_layer *l = &h->layers[i];

@@ -30,6 +30,20 @@ static inline tenon_tensor network_tensor(tenon_stream *stream, const tenon_tens
     return made;
 }
 
+/* Makes tensors of zeros, of the shapes of `views`. */
+static inline void network_tensors(tenon_stream *stream, uint32_t count, const tenon_tensor *views,
+                                   tenon_tensor *made)
+{
+    for (uint32_t i = 0; i < count; i++)
+        made[i] = network_tensor(stream, &views[i]);
+}
+
+static inline void network_destroy(uint32_t count, tenon_tensor *tensors)
+{
+    for (uint32_t i = 0; i < count; i++)
+        tenon_tensor_destroy(&tensors[i]);
+}
+
 static inline tenon_tensor network_matrix(tenon_stream *stream, int64_t rows, int64_t columns)
 {
     const tenon_tensor like = tenon_tensor_view(TENON_DTYPE_F32, 2, (int64_t[]){rows, columns});
@@ -98,6 +112,14 @@ static inline void network_initial(tenon_stream *stream, int layer, const tenon_
     const double deviation = sqrt(2 / (double)parameters[0].shape[0]);
     network_normal(stream, &parameters[0], 1, (uint64_t)layer, deviation);
     TRY(tenon_tensor_fill(stream, &parameters[1], 0, NULL));
+}
+
+/* The same for `layers` layers from number `first` on. */
+static inline void network_initials(tenon_stream *stream, int first, int layers,
+                                    const tenon_tensor *parameters)
+{
+    for (int i = 0; i < layers; i++)
+        network_initial(stream, first + i, &parameters[2 * i]);
 }
 
 /* Draws part `part` of `parts` of the batch of a step: the inputs `x`, and the target. */

@@ -17,7 +17,7 @@ static const int64_t widths[] = {16, 64, 48, 32, 4};
  * turns in `count` places. */
 typedef struct stage {
     int first, layers;
-    uint32_t number, stages, count;
+    uint32_t number, stages, count, parameters;
     network flights[MICRO_BATCHES];
     tenon_stream *stream;
     tenon_tensor values[MOST_PARAMETERS], sums[MOST_PARAMETERS], gradients[MOST_PARAMETERS],
@@ -33,16 +33,13 @@ static stage stage_open(tenon_stream *stream, uint32_t number, uint32_t stages)
     s.count = stages - number < MICRO_BATCHES ? stages - number : MICRO_BATCHES;
     for (uint32_t i = 0; i < s.count; i++)
         s.flights[i] = network_open(stream, widths, LAYERS, s.first, s.layers, ROWS);
-    network_views(&widths[s.first], s.layers, views);
-    for (int i = 0; i < 2 * s.layers; i++) {
-        s.values[i] = network_tensor(stream, &views[i]);
-        s.sums[i] = network_tensor(stream, &views[i]);
-        s.gradients[i] = network_tensor(stream, &views[i]);
-        s.firsts[i] = network_tensor(stream, &views[i]);
-        s.seconds[i] = network_tensor(stream, &views[i]);
-    }
-    for (int i = 0; i < s.layers; i++)
-        network_initial(stream, s.first + i, &s.values[2 * i]);
+    s.parameters = network_views(&widths[s.first], s.layers, views);
+    network_tensors(stream, s.parameters, views, s.values);
+    network_tensors(stream, s.parameters, views, s.sums);
+    network_tensors(stream, s.parameters, views, s.gradients);
+    network_tensors(stream, s.parameters, views, s.firsts);
+    network_tensors(stream, s.parameters, views, s.seconds);
+    network_initials(stream, s.first, s.layers, s.values);
     return s;
 }
 
@@ -50,13 +47,11 @@ static void stage_close(stage *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
         network_close(&s->flights[i]);
-    for (int i = 0; i < 2 * s->layers; i++) {
-        tenon_tensor_destroy(&s->values[i]);
-        tenon_tensor_destroy(&s->sums[i]);
-        tenon_tensor_destroy(&s->gradients[i]);
-        tenon_tensor_destroy(&s->firsts[i]);
-        tenon_tensor_destroy(&s->seconds[i]);
-    }
+    network_destroy(s->parameters, s->values);
+    network_destroy(s->parameters, s->sums);
+    network_destroy(s->parameters, s->gradients);
+    network_destroy(s->parameters, s->firsts);
+    network_destroy(s->parameters, s->seconds);
 }
 
 /* A forward pass. The inputs come from the previous stage, and the results go to the next one. The

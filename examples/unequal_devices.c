@@ -34,23 +34,18 @@ typedef struct team {
 static member member_open(tenon_stream *stream, const tenon_tensor *views, int times)
 {
     member m = {.n = network_open(stream, widths, LAYERS, 0, LAYERS, BATCH), .times = times};
-    for (int i = 0; i < PARAMETERS; i++) {
-        m.values[i] = network_tensor(stream, &views[i]);
-        m.firsts[i] = network_tensor(stream, &views[i]);
-        m.seconds[i] = network_tensor(stream, &views[i]);
-    }
-    for (int i = 0; i < LAYERS; i++)
-        network_initial(stream, i, &m.values[2 * i]);
+    network_tensors(stream, PARAMETERS, views, m.values);
+    network_tensors(stream, PARAMETERS, views, m.firsts);
+    network_tensors(stream, PARAMETERS, views, m.seconds);
+    network_initials(stream, 0, LAYERS, m.values);
     return m;
 }
 
 static void member_close(member *m)
 {
-    for (int i = 0; i < PARAMETERS; i++) {
-        tenon_tensor_destroy(&m->values[i]);
-        tenon_tensor_destroy(&m->firsts[i]);
-        tenon_tensor_destroy(&m->seconds[i]);
-    }
+    network_destroy(PARAMETERS, m->values);
+    network_destroy(PARAMETERS, m->firsts);
+    network_destroy(PARAMETERS, m->seconds);
     network_close(&m->n);
 }
 

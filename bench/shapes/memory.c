@@ -52,7 +52,8 @@ static bool read_sized(const bench_reader *reader, const json_t *suite, const js
     return true;
 }
 
-/* Sets a case of so many elements: its name, from the one in the file, and the chosen operation. */
+/* Sets a case: its name, from the name in the file and the number of elements, and the operation.
+ */
 typedef void make_case(const char *name, uint32_t chosen, int64_t elements,
                        bench_shape_case *shape);
 

@@ -377,9 +377,9 @@ TENON_CALL tenon_status tenon_exchange_collect(tenon_exchange *exchange, const t
  *  @param x  one per local member: rows in the order of tenon_exchange_dispatch, as many as its y
  *            has, such as that y or what was computed of it. The other dimensions, any strides and
  *            any type but the f8 types are allowed. What follows the last expert's rows is not read
- *  @param y  one per local member, of x's type: the member's experts × the shape of x. Receives
- * each expert's rows, then zeros. Its first two dimensions must be contiguous: like one; must not
- * overlap x
+ *  @param y  one per local member, of x's type, of the shape (experts of the member) × (shape of
+ * x). Receives each expert's rows, then zeros. The strides of its first two dimensions must be such
+ * that they can be seen as one dimension; must not overlap x
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (also if there is no route) · as
  *          tenon_group_poll (a failure of an earlier collective) · as tenon_scatter */
 TENON_CALL tenon_status tenon_exchange_blocks(tenon_exchange *exchange, const tenon_tensor *x,

@@ -28,7 +28,7 @@ struct tenon_shares {
     int64_t seen[MOST_DIVISIONS][TENON_GROUP_MAX_MEMBERS];
 };
 
-/* Fails unless these are samples of so many members, as many as the batch has. */
+/* Fails unless the samples of the members are not negative and add up to the batch. */
 static tenon_status check_counts(const char *caller, int64_t batch, uint32_t members,
                                  const int64_t *counts)
 {

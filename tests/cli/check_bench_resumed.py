@@ -111,7 +111,7 @@ class Resuming(Interrupted):
         Path(self.path).write_text(json.dumps(found), encoding="utf-8")
         self.assertIn(" cases, about 0 seconds\n", bench(*found["command"][1:]).stdout)
 
-    def test_another_command_starts_anew(self):
+    def test_another_command_does_not_resume(self):
         self.interrupt(signal.SIGINT)
         done = bench(*self.ARGS, "--filter", "relu", "--json", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -36,7 +36,8 @@ static double longest_time(uint32_t members, const int64_t *counts, const double
     return longest;
 }
 
-/* Where times are exact, a step takes as long as with the true speeds. */
+/* If the measured times are exact, a step takes as long as with the shares that follow from the
+ * true speeds. */
 TEST(exact_times)
 {
     test_random random = test_random_for(3641);

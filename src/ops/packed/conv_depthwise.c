@@ -19,9 +19,9 @@
 /* Minimum multiply-adds of a work-item for which its launch is worthwhile. */
 #define LEAST_WORK 65536
 
-/* Rows are prefetched if the tensors take more than one of so many parts of the last-level cache.
- * For smaller ones, of which much is in the caches of the cores, prefetching is slower: measured
- * with 1 to 38 MB beside a cache of 32 MiB. */
+/* Rows are prefetched if the tensors exceed the last-level cache divided by this number. For
+ * smaller ones, much of which is in the caches of the cores, prefetching is slower: measured with 1
+ * to 38 MB and a cache of 32 MiB. */
 #define CACHE_SHARE 4
 
 /* The layout of a choice. */

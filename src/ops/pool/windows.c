@@ -125,43 +125,32 @@ tenon_status tn_pool_windows_record_backward(const char *caller, tn_recording *r
     return windows_record(caller, recording, p, launch, operands);
 }
 
-/* Returns the arguments of a kernel with a work-item for some of `count` results in the order of
- * the output's memory, and sets the sizes of its launch. */
-static pool_windows_args share_results(const tenon_context *context, const pool_problem *p,
-                                       const int64_t size[3], const int64_t stride[POOL_RANK],
-                                       tn_launch *launch)
+/* Records a kernel each of whose work-items computes some results, in the order of their memory. */
+static tenon_status windows_launch(const char *caller, tn_recording *recording,
+                                   const pool_problem *p, const tn_choice *choice, bool is_backward)
 {
     pool_windows_args args = tn_pool_windows_arguments(p);
-    args.count = (int64_t)tn_pool_elements(p, size);
-    args.side_by_side = tn_image_by_channels(stride);
-    args.each = tn_image_share(context, args.count, tn_pool_taps(p) + 8, launch);
-    return args;
+    tn_launch launch = {.source = is_backward ? "pool/windows_backward" : "pool/windows",
+                        .kernel = is_backward ? "pool_windows_backward" : "pool_windows",
+                        .options = choice->options,
+                        TN_ARGS(args)};
+    args.count = (int64_t)tn_pool_elements(p, is_backward ? p->size : p->out);
+    args.side_by_side = tn_image_by_channels(is_backward ? p->x : p->y);
+    args.each = tn_image_share(recording->context, args.count, tn_pool_taps(p) + 8, &launch);
+    return is_backward ? tn_pool_windows_record_backward(caller, recording, p, &launch)
+                       : tn_pool_windows_record_forward(caller, recording, p, &launch);
 }
 
 static tenon_status windows_launch_forward(const char *caller, tn_recording *recording,
                                            const tn_problem *problem, const tn_choice *choice)
 {
-    const pool_problem *p = (const pool_problem *)problem;
-    pool_windows_args args;
-    tn_launch launch = {.source = "pool/windows",
-                        .kernel = "pool_windows",
-                        .options = choice->options,
-                        TN_ARGS(args)};
-    args = share_results(recording->context, p, p->out, p->y, &launch);
-    return tn_pool_windows_record_forward(caller, recording, p, &launch);
+    return windows_launch(caller, recording, (const pool_problem *)problem, choice, false);
 }
 
 static tenon_status windows_launch_backward(const char *caller, tn_recording *recording,
                                             const tn_problem *problem, const tn_choice *choice)
 {
-    const pool_problem *p = (const pool_problem *)problem;
-    pool_windows_args args;
-    tn_launch launch = {.source = "pool/windows_backward",
-                        .kernel = "pool_windows_backward",
-                        .options = choice->options,
-                        TN_ARGS(args)};
-    args = share_results(recording->context, p, p->size, p->x, &launch);
-    return tn_pool_windows_record_backward(caller, recording, p, &launch);
+    return windows_launch(caller, recording, (const pool_problem *)problem, choice, true);
 }
 
 #define SERVES "norms, adaptive windows, and averages of windows that end beyond the padding"

@@ -42,13 +42,8 @@ static const char *configure_rows(tenon_context *context, const tn_problem *prob
 static tenon_status launch_rows(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
-    const segment_problem *p = (const segment_problem *)problem;
-    const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
-    segment_args args = tn_segment_args_of(p, l);
-    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
-                                    SEGMENT_SEGMENTS));
-    return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_DY, SEGMENT_DX,
-                             "segment/backward", "segment_backward");
+    return tn_segment_record_backward(caller, recording, (const segment_problem *)problem, choice,
+                                      "segment/backward", "segment_backward");
 }
 
 /* Returns the problem with a row for each position, which is contiguous, instead of dx. */
@@ -126,6 +121,8 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
     const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
     const segment_problem expanded = expanded_of(p);
     const scatter_problem scatter = scatter_of(p, l);
+    const segment_kernel kernel = {"segment/backward", "segment_backward", SEGMENT_DY, TN_WORKSPACE,
+                                   true};
     segment_args args = tn_segment_args_of(&expanded, l);
     tn_frame frame = tn_frame_after((uint64_t)l->expanded);
     tn_frame_operand(&frame, GATHER_FROM, TN_WORKSPACE, 0);
@@ -133,8 +130,7 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
     tn_frame_operand(&frame, GATHER_TO, SEGMENT_DX, 0);
     TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
                                     SEGMENT_SEGMENTS));
-    TN_TRY(tn_segment_record(caller, recording, &expanded, choice, &args, l, SEGMENT_DY,
-                             TN_WORKSPACE, "segment/backward", "segment_backward"));
+    TN_TRY(tn_segment_record(caller, recording, &expanded, choice, &args, l, &kernel));
     return tn_child_record(caller, recording, &frame, &tn_gather_backward_family, &scatter.head);
 }
 

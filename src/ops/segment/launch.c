@@ -76,11 +76,12 @@ void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, t
 
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
-                               segment_args *args, const segment_layout *l, uint16_t from,
-                               uint16_t to, const char *source, const char *kernel)
+                               segment_args *args, const segment_layout *l,
+                               const segment_kernel *kernel)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const bool is_backward = strcmp(source, "segment/reduce") != 0;
+    const uint16_t from = kernel->from, to = kernel->to;
+    const bool is_backward = kernel->is_backward;
     /* The kernels number offsets by rows and results, in either direction. */
     const uint32_t first = is_backward ? SEGMENT_Y : SEGMENT_X,
                    last = is_backward ? SEGMENT_X : SEGMENT_Y;
@@ -88,8 +89,8 @@ tenon_status tn_segment_record(const char *caller, tn_recording *recording,
     tn_patch patches[SEGMENT_OPERANDS + 1] = {
         {TN_PATCH_OFFSET, from, (uint16_t)(offsets + first * sizeof(tenon_i64)), size},
         {TN_PATCH_OFFSET, to, (uint16_t)(offsets + last * sizeof(tenon_i64)), size}};
-    tn_launch launch = {.source = source,
-                        .kernel = kernel,
+    tn_launch launch = {.source = kernel->source,
+                        .kernel = kernel->name,
                         .options = choice->options,
                         .dimensions = 1,
                         .operands = {from, from, from, from, to, from},
@@ -107,4 +108,16 @@ tenon_status tn_segment_record(const char *caller, tn_recording *recording,
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(l->items, (int64_t)launch.local[0]);
     return tn_record(caller, recording, &launch);
+}
+
+tenon_status tn_segment_record_backward(const char *caller, tn_recording *recording,
+                                        const segment_problem *p, const tn_choice *choice,
+                                        const char *source, const char *name)
+{
+    const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
+    const segment_kernel kernel = {source, name, SEGMENT_DY, SEGMENT_DX, true};
+    segment_args args = tn_segment_args_of(p, l);
+    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
+                                    SEGMENT_SEGMENTS));
+    return tn_segment_record(caller, recording, p, choice, &args, l, &kernel);
 }

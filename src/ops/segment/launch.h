@@ -43,12 +43,22 @@ tenon_status tn_segment_counts_record(const char *caller, tn_recording *recordin
 void tn_segment_lists(const segment_problem *p, uint16_t from, uint32_t first, tn_launch *launch,
                       tn_patch *patches);
 
-/* Records a launch of a kernel of segment/reduce, or of a gradient's source, with the memory
- * operands `from`, the lists and `to`. x, or dx in the backward pass, is the tensor with the rows.
- */
+/* A kernel, and the operands that it reads and writes besides the lists. */
+typedef struct segment_kernel {
+    const char *source, *name;
+    uint16_t from, to;
+    bool is_backward; /* `to` instead of `from` is the tensor with the rows */
+} segment_kernel;
+
+/* Records a launch of a kernel. */
 tenon_status tn_segment_record(const char *caller, tn_recording *recording,
                                const segment_problem *p, const tn_choice *choice,
-                               segment_args *args, const segment_layout *l, uint16_t from,
-                               uint16_t to, const char *source, const char *kernel);
+                               segment_args *args, const segment_layout *l,
+                               const segment_kernel *kernel);
+
+/* The same for a kernel of the gradient that computes dx from dy, after the counts of segments. */
+tenon_status tn_segment_record_backward(const char *caller, tn_recording *recording,
+                                        const segment_problem *p, const tn_choice *choice,
+                                        const char *source, const char *name);
 
 #endif

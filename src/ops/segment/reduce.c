@@ -76,9 +76,9 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
 {
     const segment_problem *p = (const segment_problem *)problem;
     const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
+    const segment_kernel kernel = {"segment/reduce", "segment_reduce", SEGMENT_X, SEGMENT_Y, false};
     segment_args args = tn_segment_args_of(p, l);
-    return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_X, SEGMENT_Y,
-                             "segment/reduce", "segment_reduce");
+    return tn_segment_record(caller, recording, p, choice, &args, l, &kernel);
 }
 
 const tn_solver tn_segment_rows = {

@@ -58,13 +58,8 @@ static const char *scatter_configure(tenon_context *context, const tn_problem *p
 static tenon_status scatter_launch(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
-    const segment_problem *p = (const segment_problem *)problem;
-    const segment_layout *l = TN_LAYOUT(const segment_layout, choice);
-    segment_args args = tn_segment_args_of(p, l);
-    TN_TRY(tn_segment_counts_record(caller, recording, p, choice, l, SEGMENT_INDICES,
-                                    SEGMENT_SEGMENTS));
-    return tn_segment_record(caller, recording, p, choice, &args, l, SEGMENT_DY, SEGMENT_DX,
-                             "segment/scatter", "segment_scatter");
+    return tn_segment_record_backward(caller, recording, (const segment_problem *)problem, choice,
+                                      "segment/scatter", "segment_scatter");
 }
 
 const tn_solver tn_segment_backward_scatter = {

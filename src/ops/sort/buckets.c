@@ -117,19 +117,6 @@ static tenon_status record_step(const char *caller, tn_recording *recording, con
     return tn_sort_record(caller, recording, p, choice, items, &launch);
 }
 
-static tenon_status record_sort(const char *caller, tn_recording *recording, const sort_problem *p,
-                                const tn_choice *choice, const sort_args *args, int64_t items)
-{
-    tn_launch launch = {.source = "sort/buckets",
-                        .kernel = "bucket_sort",
-                        .operand_count = SORT_VIEWS + 1,
-                        TN_ARGS(*args)};
-    for (int v = 0; v < SORT_VIEWS; v++)
-        launch.operands[v] = (uint16_t)p->operand[v];
-    launch.operands[SORT_VIEWS] = TN_WORKSPACE;
-    return tn_sort_record(caller, recording, p, choice, items, &launch);
-}
-
 static tenon_status launch_buckets(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
@@ -159,7 +146,8 @@ static tenon_status launch_buckets(const char *caller, tn_recording *recording,
     TN_TRY(record_step(caller, recording, p, choice, &args, "bucket_counts", true, pieces));
     TN_TRY(record_step(caller, recording, p, choice, &args, "bucket_places", false, rows));
     TN_TRY(record_step(caller, recording, p, choice, &args, "bucket_move", true, pieces));
-    TN_TRY(record_sort(caller, recording, p, choice, &args, l->items));
+    TN_TRY(tn_sort_record_all(caller, recording, p, choice, "sort/buckets", "bucket_sort", &args,
+                              l->items));
     return tn_sort_radix_record(caller, recording, p, choice, &l->radix, &uneven);
 }
 

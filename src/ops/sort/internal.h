@@ -50,6 +50,12 @@ void tn_sort_args_fill(const sort_problem *p, sort_args *args);
 tenon_status tn_sort_record(const char *caller, tn_recording *recording, const sort_problem *p,
                             const tn_choice *choice, int64_t items, tn_launch *launch);
 
+/* Records a launch of `items` work-items of a kernel whose operands are all views, and the
+ * workspace if the choice has one. */
+tenon_status tn_sort_record_all(const char *caller, tn_recording *recording, const sort_problem *p,
+                                const tn_choice *choice, const char *source, const char *kernel,
+                                const sort_args *args, int64_t items);
+
 /* Offsets of the parts of the radix sort's workspace in bytes; and the division of the rows. */
 typedef struct sort_radix_layout {
     int64_t pieces, length;

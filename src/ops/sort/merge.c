@@ -69,17 +69,11 @@ static tenon_status launch_merge(const char *caller, tn_recording *recording,
     const sort_problem *p = (const sort_problem *)problem;
     const merge_layout *l = TN_LAYOUT(const merge_layout, choice);
     sort_args args;
-    tn_launch launch = {.source = "sort/merge",
-                        .kernel = "merge_rows",
-                        .operand_count = SORT_VIEWS + 1,
-                        TN_ARGS(args)};
     tn_sort_args_fill(p, &args);
     args.each = l->each;
     args.length = l->length;
-    for (int v = 0; v < SORT_VIEWS; v++)
-        launch.operands[v] = (uint16_t)p->operand[v];
-    launch.operands[SORT_VIEWS] = TN_WORKSPACE;
-    return tn_sort_record(caller, recording, p, choice, l->items, &launch);
+    return tn_sort_record_all(caller, recording, p, choice, "sort/merge", "merge_rows", &args,
+                              l->items);
 }
 
 const tn_solver tn_sort_merge = {

@@ -100,6 +100,19 @@ tenon_status tn_sort_record(const char *caller, tn_recording *recording, const s
     return tn_record(caller, recording, launch);
 }
 
+tenon_status tn_sort_record_all(const char *caller, tn_recording *recording, const sort_problem *p,
+                                const tn_choice *choice, const char *source, const char *kernel,
+                                const sort_args *args, int64_t items)
+{
+    tn_launch launch = {
+        .source = source, .kernel = kernel, .operand_count = SORT_VIEWS, TN_ARGS(*args)};
+    for (int v = 0; v < SORT_VIEWS; v++)
+        launch.operands[v] = (uint16_t)p->operand[v];
+    if (choice->workspace > 0)
+        launch.operands[launch.operand_count++] = TN_WORKSPACE;
+    return tn_sort_record(caller, recording, p, choice, items, &launch);
+}
+
 static const char *configure_rank(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
@@ -159,18 +172,13 @@ static tenon_status sort_rank_launch(const char *caller, tn_recording *recording
     const sort_problem *p = (const sort_problem *)problem;
     const rank_layout *l = TN_LAYOUT(const rank_layout, choice);
     sort_args args;
-    tn_launch launch = {.source = "sort/rank",
-                        .kernel = tn_is_solver(choice->solver, &tn_sort_rank) ? "rank_rows"
-                                                                              : "select_rows",
-                        .operand_count = SORT_VIEWS,
-                        TN_ARGS(args)};
     tn_sort_args_fill(p, &args);
     args.each = l->each;
     args.pieces = l->pieces;
     args.length = l->length;
-    for (int v = 0; v < SORT_VIEWS; v++)
-        launch.operands[v] = (uint16_t)p->operand[v];
-    return tn_sort_record(caller, recording, p, choice, l->items, &launch);
+    return tn_sort_record_all(
+        caller, recording, p, choice, "sort/rank",
+        tn_is_solver(choice->solver, &tn_sort_rank) ? "rank_rows" : "select_rows", &args, l->items);
 }
 
 const tn_solver tn_sort_rank = {
