@@ -9,6 +9,7 @@ from cluster_results import RESUMED, problem_of
 DEADLINE = 1.0  # of the groups in which a process is stopped
 TOLD = 0.5  # a killed process is reported within this time, a stopped one within the deadline and this time
 ENDED = 5.0  # the launcher ends the job within this time
+STEPS, MARGIN = 150, 5  # of the job that is resumed; a process is killed at a step that the margin follows
 NEWS = 30.0  # seconds between lines that say how far the rounds are
 
 
@@ -98,10 +99,10 @@ def resumes(mpi, results, count, victim, seed):
     """A job that was killed continues from its last checkpoint, to the same bits."""
     path = jobs.FOLDER / f"checkpoint-{mpi.name}"
     outcomes, ended = [], []
-    for after in (-1, 30 + seed % 200, -1):
-        if after >= 0 or len(ended) == 0:
+    for step in (-1, seed % (STEPS - MARGIN), -1):
+        if step >= 0 or len(ended) == 0:
             path.unlink(missing_ok=True)
-        ended.append(jobs.launch(mpi, count, "resume", [path, 150, victim, after]))
+        ended.append(jobs.launch(mpi, count, "resume", [path, STEPS, victim, step, seed // STEPS % 3000]))
         outcomes.append({line for line in ended[-1].lines if line.startswith("result ")})
     problem = next((p for p in map(problem_of, ended) if p), None)
     if problem is None and len(outcomes[0]) != 1:

@@ -2,13 +2,15 @@
  * parameters to a temporary file every fifth step, and renames it. The result has the same bits
  * whether the job was killed or not.
  *
- *     resume FILE STEPS VICTIM MILLISECONDS
+ *     resume FILE STEPS VICTIM STEP MICROSECONDS
  *
- * The victim is killed after so many milliseconds; a negative number means no victim.
+ * The victim is killed so many microseconds, at most LATEST, after that step begins; a negative
+ * step means no victim. The job takes longer, however fast the machine is: MARGIN steps follow, and
+ * each waits for a millisecond.
  */
 #include "cluster.h"
 
-enum { LENGTH = 5000 };
+enum { LENGTH = 5000, LATEST = 3000, MARGIN = 5 };
 
 typedef struct checkpoint {
     int64_t step;
@@ -64,6 +66,13 @@ static void on_alarm(int number)
     kill(getpid(), SIGKILL);
 }
 
+static void plan_end(int microseconds)
+{
+    const struct itimerval timer = {{0, 0}, {0, microseconds + 1}};
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static checkpoint c;
@@ -76,8 +85,11 @@ int main(int argc, char **argv)
     tenon_group *group;
     tenon_group_params params = TENON_GROUP_PARAMS_INIT;
     cluster_open(&argc, &argv);
-    CLUSTER_CHECK(argc == 5, "4 arguments are needed");
-    const int steps = atoi(argv[2]), after = atoi(argv[4]);
+    CLUSTER_CHECK(argc == 6, "5 arguments are needed");
+    const int steps = atoi(argv[2]), last = atoi(argv[4]), delay = atoi(argv[5]);
+    const bool victim = cluster_rank == atoi(argv[3]);
+    CLUSTER_CHECK(last + MARGIN <= steps && delay >= 0 && delay <= LATEST,
+                  "the job might end before the victim");
     CLUSTER_OK(tenon_context_create(NULL, &context));
     CLUSTER_OK(tenon_stream_create(context, NULL, &stream));
     CLUSTER_OK(tenon_tensor_create(context, TENON_DTYPE_F32, 1, &length, &x));
@@ -86,12 +98,9 @@ int main(int argc, char **argv)
     CLUSTER_OK(tenon_group_create(&stream, 1, &params, &group));
     load(argv[1], &c);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (after >= 0 && cluster_rank == atoi(argv[3])) {
-        const struct itimerval timer = {{0, 0}, {after / 1000, after % 1000 * 1000 + 1}};
-        signal(SIGALRM, on_alarm);
-        setitimer(ITIMER_REAL, &timer, NULL);
-    }
     while (c.step < steps) {
+        if (victim && c.step == last)
+            plan_end(delay);
         gradient(&c, g);
         CLUSTER_OK(tenon_tensor_upload(stream, g, sizeof g, &x, NULL));
         CLUSTER_OK(tenon_group_all_reduce(group, TENON_GROUP_MEAN, &x, &x, NULL));
