@@ -23,6 +23,7 @@
 #include "shapes/shapes.h"
 #include "timing.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -321,18 +322,16 @@ static bool write_json(const bench_options *o, int argc, char **argv, bench_firs
 /* Measures with caches in a temporary folder. Returns false if there is none. */
 static bool measure_all(const char *network, bench_first *first)
 {
-    char folder[] = "/tmp/tenon-bench-first-XXXXXX", store[64], driver[64];
+    char store[PATH_MAX + 16], driver[PATH_MAX + 16];
     const bench_caches caches = {store, driver};
-    if (mkdtemp(folder) == NULL) {
-        perror(folder);
+    const char *folder = bench_temporary_folder();
+    if (folder == NULL)
         return false;
-    }
     snprintf(store, sizeof store, "%s/store", folder);
     snprintf(driver, sizeof driver, "%s/driver", folder);
     if (network == NULL)
         measure_calls(&caches, first);
     bench_first_networks(&caches, network != NULL ? network : "", first);
-    bench_remove_folder(folder);
     return true;
 }
 

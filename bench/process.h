@@ -19,13 +19,14 @@ typedef struct bench_measurement {
     int signal; /* by which the process ends; 0: it exits */
 } bench_measurement;
 
+/* Creates a folder below TMPDIR or /tmp that is deleted when the program ends, also after Ctrl-C or
+ * SIGTERM. To be called once. Returns its path, or NULL after a message. */
+const char *bench_temporary_folder(void);
+
 /* Makes an empty folder; what it contained is deleted. */
 void bench_empty_folder(const char *folder);
 
-/* Deletes a folder. */
-void bench_remove_folder(const char *folder);
-
-/* Runs a measurement. Ends the program if the process fails. */
+/* Runs a measurement. Ends the program if the process fails, or after Ctrl-C or SIGTERM. */
 void bench_run_process(const bench_caches *caches, const bench_measurement *measurement,
                        double *times);
 

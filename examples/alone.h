@@ -3,14 +3,13 @@
 #ifndef EXAMPLES_ALONE_H
 #define EXAMPLES_ALONE_H
 
-#include "network.h"
+#include "replica.h"
 
 typedef struct alone {
     tenon_stream *stream;
-    network n, last; /* `last`: the rows of `n` that the last part used */
-    uint32_t count;  /* parameters */
-    tenon_tensor values[MOST_PARAMETERS], sums[MOST_PARAMETERS], gradients[MOST_PARAMETERS],
-        firsts[MOST_PARAMETERS], seconds[MOST_PARAMETERS];
+    replica r;
+    network last; /* the rows of r.n that the last part used */
+    tenon_tensor sums[MOST_PARAMETERS], gradients[MOST_PARAMETERS];
     float first_error; /* of the first part */
 } alone;
 
@@ -20,14 +19,10 @@ static inline alone alone_open(tenon_context *context, const int64_t *widths, in
     alone a = {.stream = NULL};
     tenon_tensor views[MOST_PARAMETERS];
     TRY(tenon_stream_create(context, NULL, &a.stream));
-    a.n = network_open(a.stream, widths, layers, 0, layers, rows);
-    a.count = network_views(widths, layers, views);
-    network_tensors(a.stream, a.count, views, a.values);
-    network_tensors(a.stream, a.count, views, a.sums);
-    network_tensors(a.stream, a.count, views, a.gradients);
-    network_tensors(a.stream, a.count, views, a.firsts);
-    network_tensors(a.stream, a.count, views, a.seconds);
-    network_initials(a.stream, 0, layers, a.values);
+    a.r = replica_open(a.stream, widths, layers, rows);
+    network_views(widths, layers, views);
+    network_tensors(a.stream, a.r.count, views, a.sums);
+    network_tensors(a.stream, a.r.count, views, a.gradients);
     return a;
 }
 
@@ -40,29 +35,22 @@ static inline void alone_part(alone *a, network *n, uint64_t step, uint32_t part
     a->last = *n;
     network_draw(n, &n->values[0], step, parts, part);
     for (int i = 0; i < n->layers; i++)
-        network_forward(n, i, &a->values[2 * i]);
+        network_forward(n, i, &a->r.values[2 * i]);
     if (step == 1 && is_first)
         a->first_error = network_error(n);
     network_loss(n, share);
     for (int i = n->layers; i-- > 0;)
-        network_backward(n, i, &a->values[2 * i], &gradients[2 * i]);
-    for (uint32_t i = 0; i < a->count && !is_first; i++)
+        network_backward(n, i, &a->r.values[2 * i], &gradients[2 * i]);
+    for (uint32_t i = 0; i < a->r.count && !is_first; i++)
         TRY(tenon_elementwise(a->stream, NULL, &a->sums[i], &gradients[i], &a->sums[i], NULL));
-}
-
-static inline void alone_update(alone *a, uint64_t step, double rate)
-{
-    for (uint32_t i = 0; i < a->count; i++)
-        TRY(tenon_adam(a->stream, &tenon_adam_params(.learning_rate = rate, .step = step),
-                       &a->sums[i], &a->values[i], &a->firsts[i], &a->seconds[i], NULL, NULL));
 }
 
 /* Takes step number `step`, counted from 1, with equal parts. */
 static inline void alone_step(alone *a, uint64_t step, uint32_t parts, double rate)
 {
     for (uint32_t part = 0; part < parts; part++)
-        alone_part(a, &a->n, step, parts, part, 1. / parts, part == 0);
-    alone_update(a, step, rate);
+        alone_part(a, &a->r.n, step, parts, part, 1. / parts, part == 0);
+    replica_update(&a->r, a->sums, step, rate);
 }
 
 /* Returns how many elements of `count` parameters from the one of number `first` on differ from
@@ -72,7 +60,8 @@ static inline int64_t alone_differences(alone *a, tenon_stream *stream, uint32_t
 {
     int64_t different = 0;
     for (uint32_t i = 0; i < count; i++)
-        different += network_differences(stream, &parameters[i], a->stream, &a->values[first + i]);
+        different +=
+            network_differences(stream, &parameters[i], a->stream, &a->r.values[first + i]);
     return different;
 }
 
@@ -88,12 +77,9 @@ static inline int alone_report(alone *a, const char *name, uint32_t rank, int64_
 
 static inline void alone_close(alone *a)
 {
-    network_destroy(a->count, a->values);
-    network_destroy(a->count, a->sums);
-    network_destroy(a->count, a->gradients);
-    network_destroy(a->count, a->firsts);
-    network_destroy(a->count, a->seconds);
-    network_close(&a->n);
+    network_destroy(a->r.count, a->sums);
+    network_destroy(a->r.count, a->gradients);
+    replica_close(&a->r);
     tenon_stream_destroy(a->stream);
 }
 

@@ -12,33 +12,9 @@ enum { LAYERS = 3, PARAMETERS = 2 * LAYERS, ROWS = 48, STEPS = 150 };
 static const int64_t widths[] = {16, 64, 32, 4};
 #define RATE 0.01
 
-/* A device's parameters and the state of Adam. */
-typedef struct member {
-    network n;
-    tenon_tensor values[PARAMETERS], firsts[PARAMETERS], seconds[PARAMETERS];
-} member;
-
-static member member_open(tenon_stream *stream, const tenon_tensor *views)
-{
-    member m = {.n = network_open(stream, widths, LAYERS, 0, LAYERS, ROWS)};
-    network_tensors(stream, PARAMETERS, views, m.values);
-    network_tensors(stream, PARAMETERS, views, m.firsts);
-    network_tensors(stream, PARAMETERS, views, m.seconds);
-    network_initials(stream, 0, LAYERS, m.values);
-    return m;
-}
-
-static void member_close(member *m)
-{
-    network_destroy(PARAMETERS, m->values);
-    network_destroy(PARAMETERS, m->firsts);
-    network_destroy(PARAMETERS, m->seconds);
-    network_close(&m->n);
-}
-
 /* Enqueues the computation of the gradients of a part of a batch. A bucket whose gradients are
  * ready on all members is added at once, while the backward pass continues. */
-static void compute(member *m, uint32_t local, tenon_buckets *buckets, uint64_t step,
+static void compute(replica *m, uint32_t local, tenon_buckets *buckets, uint64_t step,
                     uint32_t parts, uint32_t part)
 {
     const tenon_tensor *gradients = tenon_buckets_gradients(buckets, local);
@@ -53,24 +29,17 @@ static void compute(member *m, uint32_t local, tenon_buckets *buckets, uint64_t 
     }
 }
 
-static void update(member *m, const tenon_tensor *gradients, uint64_t step)
-{
-    for (int i = 0; i < PARAMETERS; i++)
-        TRY(tenon_adam(m->n.stream, &tenon_adam_params(.learning_rate = RATE, .step = step),
-                       &gradients[i], &m->values[i], &m->firsts[i], &m->seconds[i], NULL, NULL));
-}
-
 int main(int argc, char **argv)
 {
     /* The group has streams of its own, so that the backward pass does not wait for the sums. */
     members all = members_open(&argc, &argv, 2, true);
     tenon_tensor views[MOST_PARAMETERS];
     tenon_buckets *buckets;
-    member own[MOST_MEMBERS] = {{.values = {{.rank = 0}}}};
+    replica own[MOST_MEMBERS] = {{.count = 0}};
     int failed = 0;
     network_views(widths, LAYERS, views);
     for (uint32_t m = 0; m < all.local; m++)
-        own[m] = member_open(all.streams[m], views);
+        own[m] = replica_open(all.streams[m], widths, LAYERS, ROWS);
     TRY(tenon_buckets_create(all.group, &tenon_buckets_params(.bytes = 4096), PARAMETERS, views,
                              &buckets));
     for (uint64_t step = 1; step <= STEPS; step++) {
@@ -78,7 +47,7 @@ int main(int argc, char **argv)
             compute(&own[m], m, buckets, step, all.size, all.first + m);
         TRY(tenon_buckets_finish(buckets, all.streams));
         for (uint32_t m = 0; m < all.local; m++)
-            update(&own[m], tenon_buckets_gradients(buckets, m), step);
+            replica_update(&own[m], tenon_buckets_gradients(buckets, m), step, RATE);
     }
     TRY(tenon_group_wait(all.group));
 
@@ -92,7 +61,7 @@ int main(int argc, char **argv)
     alone_close(&one);
     tenon_buckets_destroy(buckets);
     for (uint32_t m = 0; m < all.local; m++)
-        member_close(&own[m]);
+        replica_close(&own[m]);
     members_close(&all);
     return failed;
 }

@@ -17,11 +17,10 @@ enum { LAYERS = 3, PARAMETERS = 2 * LAYERS, BATCH = 256, STEPS = 100 };
 static const int64_t widths[] = {32, 256, 128, 8};
 #define RATE 0.01
 
-/* A device's parameters and the state of Adam. */
+/* A device's network, with room for a whole batch. */
 typedef struct member {
-    network n; /* with room for a whole batch */
+    replica r;
     int times; /* that it computes everything */
-    tenon_tensor values[PARAMETERS], firsts[PARAMETERS], seconds[PARAMETERS];
 } member;
 
 /* Members that train together: all of them, or those that have samples. */
@@ -30,24 +29,6 @@ typedef struct team {
     tenon_buckets *buckets;
     uint32_t count, ranks[MOST_MEMBERS];
 } team;
-
-static member member_open(tenon_stream *stream, const tenon_tensor *views, int times)
-{
-    member m = {.n = network_open(stream, widths, LAYERS, 0, LAYERS, BATCH), .times = times};
-    network_tensors(stream, PARAMETERS, views, m.values);
-    network_tensors(stream, PARAMETERS, views, m.firsts);
-    network_tensors(stream, PARAMETERS, views, m.seconds);
-    network_initials(stream, 0, LAYERS, m.values);
-    return m;
-}
-
-static void member_close(member *m)
-{
-    network_destroy(PARAMETERS, m->values);
-    network_destroy(PARAMETERS, m->firsts);
-    network_destroy(PARAMETERS, m->seconds);
-    network_close(&m->n);
-}
 
 static team team_open(const members *all, uint32_t count, const uint32_t *ranks)
 {
@@ -72,14 +53,14 @@ static void compute(member *m, tenon_buckets *buckets, uint32_t local, int64_t r
                     uint32_t parts, uint32_t part)
 {
     const tenon_tensor *gradients = tenon_buckets_gradients(buckets, local);
-    network n = network_rows(&m->n, rows);
+    network n = network_rows(&m->r.n, rows);
     for (int time = 1; time <= m->times; time++) {
         network_draw(&n, &n.values[0], step, parts, part);
         for (int i = 0; i < LAYERS; i++)
-            network_forward(&n, i, &m->values[2 * i]);
+            network_forward(&n, i, &m->r.values[2 * i]);
         network_loss(&n, (double)rows / BATCH);
         for (int i = LAYERS; i-- > 0;) {
-            network_backward(&n, i, &m->values[2 * i], &gradients[2 * i]);
+            network_backward(&n, i, &m->r.values[2 * i], &gradients[2 * i]);
             for (uint32_t p = 2; p-- > 0 && time == m->times;)
                 TRY(tenon_buckets_ready(buckets, local, 2 * (uint32_t)i + p, n.stream));
         }
@@ -130,20 +111,16 @@ static void train(const members *all, const team *t, member *own, tenon_shares *
         const uint32_t rank = t->ranks[first + i];
         member *m = &own[rank - all->first];
         const double begin = seconds_now();
-        streams[i] = m->n.stream;
+        streams[i] = m->r.n.stream;
         compute(m, t->buckets, i, tenon_shares_counts(shares)[rank], step, all->size, rank);
         if (measures)
-            TRY(tenon_stream_finish(m->n.stream));
+            TRY(tenon_stream_finish(m->r.n.stream));
         times[i] = (float)(seconds_now() - begin);
     }
     TRY(tenon_buckets_finish(t->buckets, streams));
     for (uint32_t i = 0; i < local; i++) {
         member *m = &own[t->ranks[first + i] - all->first];
-        const tenon_tensor *gradients = tenon_buckets_gradients(t->buckets, i);
-        for (int p = 0; p < PARAMETERS; p++)
-            TRY(tenon_adam(streams[i], &tenon_adam_params(.learning_rate = RATE, .step = step),
-                           &gradients[p], &m->values[p], &m->firsts[p], &m->seconds[p], NULL,
-                           NULL));
+        replica_update(&m->r, tenon_buckets_gradients(t->buckets, i), step, RATE);
         if (measures) /* the next step begins with nothing left to do */
             TRY(tenon_stream_finish(streams[i]));
     }
@@ -184,19 +161,19 @@ static int compare(const members *all, const team *t, const member *own,
     for (uint64_t step = 1; step <= STEPS; step++) {
         bool is_first = true;
         for (uint32_t m = 0; m < all->size; m++) {
-            network n = network_rows(&one.n, rows[step][m]);
+            network n = network_rows(&one.r.n, rows[step][m]);
             if (rows[step][m] == 0 && step > fixed)
                 continue;
             alone_part(&one, &n, step, all->size, m, (double)rows[step][m] / BATCH, is_first);
             is_first = false;
         }
-        alone_update(&one, step, RATE);
+        replica_update(&one.r, one.sums, step, RATE);
     }
     for (uint32_t i = 0; i < tenon_group_local_count(t->group); i++) {
         const uint32_t rank = t->ranks[tenon_group_first_rank(t->group) + i];
         const member *m = &own[rank - all->first];
         failed |= alone_report(&one, "member", rank,
-                               alone_differences(&one, m->n.stream, 0, PARAMETERS, m->values));
+                               alone_differences(&one, m->r.n.stream, 0, PARAMETERS, m->r.values));
     }
     alone_close(&one);
     return failed;
@@ -209,14 +186,13 @@ int main(int argc, char **argv)
     static int64_t rows[STEPS + 1][MOST_MEMBERS];
     const int slowness = argc > 1 ? atoi(argv[1]) : 8;
     uint32_t everyone[MOST_MEMBERS];
-    tenon_tensor views[MOST_PARAMETERS];
     tenon_shares *shares;
     uint64_t fixed = 0;
-    network_views(widths, LAYERS, views);
     for (uint32_t m = 0; m < all.size; m++)
         everyone[m] = m;
     for (uint32_t m = 0; m < all.local; m++)
-        own[m] = member_open(all.streams[m], views, all.first + m == all.size - 1 ? slowness : 1);
+        own[m] = (member){.r = replica_open(all.streams[m], widths, LAYERS, BATCH),
+                          .times = all.first + m == all.size - 1 ? slowness : 1};
     TRY(tenon_shares_create(BATCH, all.size, NULL, &shares));
     team t = team_open(&all, all.size, everyone);
     for (uint64_t step = 1; step <= STEPS; step++) {
@@ -238,7 +214,7 @@ int main(int argc, char **argv)
     team_close(&t);
     tenon_shares_destroy(shares);
     for (uint32_t m = 0; m < all.local; m++)
-        member_close(&own[m]);
+        replica_close(&own[m].r);
     members_close(&all);
     return failed;
 }

@@ -130,7 +130,9 @@ uint32_t tn_collective_pending(const tenon_group *group, const tn_job *job)
 
 void tn_collective_drop_ahead(tenon_group *group, tn_job *job)
 {
-    if (job->ready[0] == NULL)
+    if (job->ahead != NULL && job->ready[0] != NULL) /* the copy has not ended */
+        tn_staging_free_after(job->ahead, job->ready[0]);
+    else
         tn_staging_give_back(&group->staging, job->ahead);
     job->ahead = NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "group/staging_choice.h"
+#include "runtime/queue/host_event.h"
 
 #include <stdlib.h>
 
@@ -92,6 +93,12 @@ void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging)
     staging->next = pool->first;
     pool->first = staging;
     tn_mutex_unlock(&pool->lock);
+}
+
+void tn_staging_free_after(tn_staging *staging, cl_event event)
+{
+    tn_event_free_after(event, staging->block);
+    free(staging);
 }
 
 void tn_staging_pool_destroy(tn_staging_pool *pool)

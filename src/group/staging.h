@@ -36,6 +36,9 @@ tenon_status tn_staging_take(tn_staging_pool *pool, const tn_group_member *membe
 /* Returns memory to the pool; NULL is allowed. */
 void tn_staging_give_back(tn_staging_pool *pool, tn_staging *staging);
 
+/* Frees memory that is not pinned when the event's command, which uses it, has ended. */
+void tn_staging_free_after(tn_staging *staging, cl_event event);
+
 /* Frees the memory in the pool. */
 void tn_staging_pool_destroy(tn_staging_pool *pool);
 

@@ -3,6 +3,7 @@
 predictions. The arguments are those of bench_program.py."""
 import os
 import pty
+import signal
 import subprocess
 import tempfile
 import threading
@@ -270,6 +271,28 @@ class FirstUse(Bench):
             self.assertTrue(min(first, second) <= r["median_ns"] <= max(first, second), r)
             self.assertIn(f'{r["median_ns"] / 1e6:.1f}', done.stdout)
         self.assertNotEqual(found["devices"][0]["name"], "")
+
+    def first_in(self, folder, **environment):
+        """Starts "tenon-bench first" with this temporary folder."""
+        return subprocess.Popen([BENCH, "first", "1", "tiny"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "TMPDIR": folder, **environment}, start_new_session=True)
+
+    def test_an_interruption_leaves_no_files(self):
+        """A signal to the command alone, and Ctrl-C, which the terminal sends to a process group."""
+        for end in (lambda pid: os.kill(pid, signal.SIGTERM), lambda pid: os.killpg(pid, signal.SIGINT)):
+            with tempfile.TemporaryDirectory() as folder, self.first_in(folder) as process:
+                while process.poll() is None and not any(Path(folder).glob("*/driver")):
+                    time.sleep(0.01)
+                end(process.pid)
+                said = process.communicate()[1]
+                self.assertEqual((process.returncode, said, os.listdir(folder)), (130, "", []))
+
+    def test_a_failure_leaves_no_files(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as none, \
+                self.first_in(folder, OCL_ICD_VENDORS=none) as process:
+            said = process.communicate()[1]
+            self.assertEqual((process.returncode, os.listdir(folder)), (1, []), said)
+            self.assertIn("a process failed", said)
 
     def test_wrong_usage(self):
         for args, why in ((["0"], 'ROUNDS: "0" is not'), (["33"], 'ROUNDS: "33" is not'), (["2x"], 'ROUNDS: "2x" is not'),

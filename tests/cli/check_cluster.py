@@ -24,6 +24,8 @@ import cluster_jobs as jobs  # noqa: E402
 import cluster_programs  # noqa: E402
 import cluster_results as results_of  # noqa: E402
 
+LIMIT = 300  # seconds to wait for an expected event
+
 # Prints what two survivors of rank 2 of three processes print.
 FAULT = """
 import sys
@@ -53,6 +55,13 @@ class Jobs(unittest.TestCase):
         programs = {name: [name] for name in ("faults", "table")}
         return jobs.Mpi("openmpi", "cc", [sys.executable, "-c", code], [], version="MPI 0", programs=programs)
 
+    def wait_until(self, condition):
+        """Waits for an event that must occur, however busy the machine is."""
+        ends = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), ends)
+            time.sleep(0.01)
+
     def outcome(self, function, mpi, *words):
         """Returns (passed, failed) of one test."""
         with contextlib.redirect_stdout(self.said):
@@ -74,13 +83,11 @@ class Jobs(unittest.TestCase):
                 "'import time; time.sleep(60)'], start_new_session=True); print(child.pid)")
         job = jobs.launch(self.mpi(code), 2, "table")
         self.assertEqual((job.status, job.left), (0, 1))
-        for _ in range(500):
+        def is_gone():
             state = subprocess.run(["ps", "-o", "stat=", "-p", job.lines[0]], capture_output=True, text=True,
                                    check=False).stdout.strip()
-            if not state or state.startswith("Z"):
-                return
-            time.sleep(0.01)
-        self.fail("the process is still there")
+            return not state or state.startswith("Z")
+        self.wait_until(is_gone)
 
     def test_a_job_that_hangs_is_ended(self):
         job = jobs.launch(self.mpi("import time; time.sleep(60)"), 2, "table", limit=0.3)
@@ -96,11 +103,7 @@ class Jobs(unittest.TestCase):
 
         def interrupted(*_):
             marks.append(next(iter(jobs.FOLDER.glob("log/*.txt"))).stem)
-            for _ in range(500):
-                if len(jobs.marked(marks[0])) == 2:
-                    break
-                time.sleep(0.01)
-            self.assertEqual(len(jobs.marked(marks[0])), 2)
+            self.wait_until(lambda: len(jobs.marked(marks[0])) == 2)
             raise KeyboardInterrupt
         with mock.patch.object(jobs, "wait_for", interrupted), self.assertRaises(KeyboardInterrupt):
             jobs.launch(self.mpi(code), 2, "table")

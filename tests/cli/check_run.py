@@ -120,6 +120,13 @@ class ContinuousIntegration(Folder):
         self.assertEqual(len(limits), 5)
         self.assertLessEqual(sum(map(int, limits)), MINUTES)
 
+    def test_the_page_has_the_time_limits(self):
+        parts = re.findall(r"^part (\d+) (.*)$", self.SCRIPT.read_text(encoding="utf-8"), re.M)
+        page = (TREE / "docs" / "testing.md").read_text(encoding="utf-8")
+        for minutes, verb in parts:
+            self.assertRegex(page, rf"`\./run {re.escape(verb)}` \({minutes}\b")
+        self.assertIn(f"add up to {MINUTES} minutes", page)
+
     def test_the_outcome_of_each_part_is_printed(self):
         code, said = self.ci('echo "from $1"; [ "$1" != test ] || echo "7 passed, 0 failed, 1 skipped"\n')
         self.assertEqual(code, 0, said)

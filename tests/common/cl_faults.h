@@ -1,10 +1,10 @@
 /*
  * Fault injection for tests: makes chosen calls of OpenCL functions and of the allocator fail.
  *
- * A program links cl_faults.c with -Wl,--wrap for each function declared there (the list is in
- * meson.build). Calls from the program's own objects, including Tenon's, then go through wrappers;
- * calls from the OpenCL driver and other shared libraries do not. A fault applies only to the
- * thread that requested it.
+ * A program links cl_faults*.c with -Wl,--wrap for each function wrapped there (the list is in
+ * tests/ops/meson.build). Calls from the program's own objects, including Tenon's, then go through
+ * wrappers; calls from the OpenCL driver and other shared libraries do not. A fault applies only to
+ * the thread that requested it.
  */
 #ifndef TENON_TESTS_CL_FAULTS_H
 #define TENON_TESTS_CL_FAULTS_H

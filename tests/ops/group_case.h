@@ -30,8 +30,7 @@ typedef struct group_division {
     const char *const *selectors; /* of the members' devices; NULL: the device of test_context */
     uint32_t selector_count;
     uint64_t chunk_bytes;
-    double deadline_s;       /* not for the creation of the groups; 0: the default */
-    double first_deadline_s; /* of process 0; 0: as the others */
+    double deadline_s; /* not for the creation of the groups; 0: the default */
     test_net_faults faults;
 } group_division;
 

@@ -55,8 +55,6 @@ static void set_deadlines(group_world *w, const group_division *division)
 {
     for (uint32_t p = 0; p < w->processes && division->deadline_s > 0; p++)
         w->groups[p]->deadline_s = division->deadline_s;
-    if (division->first_deadline_s > 0)
-        w->groups[0]->deadline_s = division->first_deadline_s;
 }
 
 void group_world_open(group_world *w, uint32_t count, const group_division *division)

@@ -228,6 +228,7 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
         return false; /* made for another device */
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_solver mutant = *solver;
+    mutant.copy_of = solver;
     mutant.launch = test_launch_nothing;
     tn_configure(test_context, problem, &choice);
     choice.solver = &mutant;

@@ -305,6 +305,42 @@ static void poll_both(tenon_group **groups, tenon_status *statuses, char message
         }
 }
 
+/* Breaks a group while the earlier work of a member, and the copy of its input after it, wait. */
+static void break_while_waiting(void)
+{
+    process p[2];
+    tenon_group *groups[2] = {NULL};
+    memset(p, 0, sizeof p);
+    for (uint32_t i = 0; i < 2; i++)
+        open_process(&p[i], i);
+    p[0].net = p[1].net = test_net_create(2, &(test_net_faults){0});
+    create_both(p, groups);
+    cl_event gate = test_gate(used_context);
+    const tenon_sync wait = {.wait_list = &gate, .wait_count = 1};
+    assert_ok(tenon_tensor_fill(p[0].stream, &p[0].y, 1, &wait));
+    assert_ok(tenon_group_all_reduce(groups[0], TENON_GROUP_SUM, &p[0].y, &p[0].packed, NULL));
+    test_net_kill(p[0].net, 1);
+    assert_int_equal(tenon_group_wait(groups[0]), TENON_ERROR_PEER_LOST);
+    for (uint32_t i = 0; i < 2; i++)
+        tenon_group_destroy(groups[i]);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    clReleaseEvent(gate);
+    for (uint32_t i = 0; i < 2; i++)
+        close_process(&p[i]);
+    assert_int_equal(test_net_errors(p[0].net), 0);
+    test_net_destroy(p[0].net);
+}
+
+/* The memory of the copy is freed when the copy has ended, after the group. */
+TEST(broken_while_earlier_work_is_unfinished)
+{
+    used_context = test_context;
+    break_while_waiting(); /* compiles kernels, and fills the caches */
+    const faults_alive before = faults_count();
+    break_while_waiting();
+    faults_assert_alive(&before, "a broken group");
+}
+
 /* The earlier work of a member has failed: all processes are told which one, and the group can be
  * used again. */
 TEST(failed_stream)

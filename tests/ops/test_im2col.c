@@ -231,6 +231,7 @@ static void check_folding(const col2im_problem *problem)
             fail_msg("%s: %s", mutant.name, why);
         assert_true((tn_col2im_family.paths(&problem->head) &
                      ~tn_dispatch_of(validation->context)->paths) == 0);
+        mutant.copy_of = choice.solver;
         mutant.launch = test_launch_nothing;
         choice.solver = &mutant;
         assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,

@@ -11,10 +11,10 @@
 #define CPU_WORK  8192
 #define CPU_CHUNK 4096
 
-/* Forward and backward. */
 static bool by_channels(const tn_choice *choice)
 {
-    return tn_is_solver(choice->solver, &tn_pool_channels);
+    return tn_is_solver(choice->solver, &tn_pool_channels) ||
+           tn_is_solver(choice->solver, &tn_pool_backward_channels);
 }
 
 double tn_pool_elements(const pool_problem *p, const int64_t size[3])

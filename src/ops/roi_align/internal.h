@@ -63,6 +63,11 @@ roi_args tn_roi_arguments(const roi_problem *problem);
 int64_t tn_roi_channels(const tenon_context *context, const roi_problem *problem,
                         int64_t blocks_of);
 
+/* Multiply-adds, on single elements, that take as long on a CPU as finding the place of a sample,
+ * and as computing or adding the sample of a channel. */
+#define ROI_PLACE  30.0
+#define ROI_SAMPLE 12.0
+
 /* Returns the arguments of the gradient's kernels without the shares of work, and records a launch
  * of one of them, whose operands are filled in here. */
 roi_backward_args tn_roi_backward_arguments(const roi_backward_problem *problem);

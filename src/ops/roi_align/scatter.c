@@ -4,11 +4,6 @@
 #include "ops/common/lanes.h"
 #include "ops/roi_align/internal.h"
 
-/* Multiply-adds, on single elements, that take as long as adding a sample to a channel, and as
- * finding the place of a sample. */
-#define SAMPLE 12.0
-#define PLACE  30.0
-
 static bool by_channels(const roi_problem *p)
 {
     return p->x[1] == 1 && p->y[1] == 1 && (p->flags & ROI_MAX) == 0;
@@ -24,10 +19,10 @@ static tn_work roi_scatter_work_of(const tenon_context *context, const roi_probl
                      regions * (channels / each + 1) * along * (double)(p->bins[0] + p->bins[1]);
     tn_work work = {.launches = 1,
                     .rate = tn_sum_rate(p->dtype),
-                    .scalar = PLACE * places + (by_channels(p) ? 0 : SAMPLE * samples),
+                    .scalar = ROI_PLACE * places + (by_channels(p) ? 0 : ROI_SAMPLE * samples),
                     .vector_elements =
                         (double)p->images * channels * (double)(p->size[0] * p->size[1]) +
-                        (by_channels(p) ? SAMPLE * samples : 0)};
+                        (by_channels(p) ? ROI_SAMPLE * samples : 0)};
     return work;
 }
 

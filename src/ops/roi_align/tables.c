@@ -6,10 +6,6 @@
 
 /* Work-items per compute unit, enough to balance the load at the end. */
 #define ITEMS_PER_UNIT 8
-/* Multiply-adds, on single elements, that take as long as a sample of a channel, and as finding the
- * place of a sample. */
-#define SAMPLE 12.0
-#define PLACE  30.0
 
 int64_t tn_roi_channels(const tenon_context *context, const roi_problem *p, int64_t blocks_of)
 {
@@ -26,8 +22,8 @@ static tn_work roi_align_tables_work_of(const tenon_context *context, const roi_
     const double results = regions * (double)p->channels * (double)(p->bins[0] * p->bins[1]);
     return (tn_work){.launches = 1,
                      .scalar =
-                         PLACE * regions * blocks * along * (double)(p->bins[0] + p->bins[1]) +
-                         SAMPLE * results * along * along};
+                         ROI_PLACE * regions * blocks * along * (double)(p->bins[0] + p->bins[1]) +
+                         ROI_SAMPLE * results * along * along};
 }
 
 static const char *roi_align_tables_configure(tenon_context *context, const tn_problem *problem,

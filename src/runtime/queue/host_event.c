@@ -4,6 +4,8 @@
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/opencl.h"
 
+#include <stdlib.h>
+
 tenon_status tn_host_event_enqueue(const char *caller, tenon_stream *stream, cl_event *event,
                                    cl_event *after)
 {
@@ -52,6 +54,18 @@ tenon_status tn_event_test(const char *caller, cl_event event, bool *over)
     if (error == CL_SUCCESS && state >= CL_COMPLETE)
         return TENON_OK;
     return fail_earlier(caller, "clGetEventInfo", error != CL_SUCCESS ? error : state);
+}
+
+static void CL_CALLBACK free_block(cl_event event, cl_int state, void *block)
+{
+    (void)event;
+    (void)state;
+    free(block);
+}
+
+void tn_event_free_after(cl_event event, void *block)
+{
+    clSetEventCallback(event, CL_COMPLETE, free_block, block);
 }
 
 void tn_event_release(cl_event event)

@@ -23,6 +23,10 @@ tenon_status tn_event_wait(const char *caller, cl_event event);
  */
 tenon_status tn_event_test(const char *caller, cl_event event, bool *over);
 
+/* Frees a block of memory when the event's command has ended. A driver that does not report it
+ * (PoCL 3.1, if the command fails) leaves the block allocated. */
+void tn_event_free_after(cl_event event, void *block);
+
 /* Releases an event; NULL is allowed. */
 void tn_event_release(cl_event event);
 
