@@ -28,9 +28,9 @@
 /* Fraction of the bandwidth at which panels of a step are read that other launches have evicted. */
 #define STEP_REACH 0.6
 
-/* Of rnn/shared: nanoseconds until all cores have the results of a product, reads of a counter that
- * are worth waiting at least, and steps up to which counters do not overflow. */
-#define SHARED_PRODUCT    400.0
+/* Of rnn/shared: nanoseconds per core until all have the results of a product, the least number of
+ * reads of a counter before a wait ends, and steps up to which counters do not overflow. */
+#define SHARED_PRODUCT    200.0
 #define LEAST_PATIENCE    1000
 #define MOST_SHARED_STEPS (INT32_MAX / 2)
 
@@ -327,7 +327,7 @@ static const char *rnn_shared_configure(tenon_context *context, const tn_problem
     if (!add_begin(context, p, l, choice))
         return too_large;
     tn_choice_add(context, choice, &work);
-    choice->time += SHARED_PRODUCT * products;
+    choice->time += SHARED_PRODUCT * (double)shares * products;
     rnn_options(context, p, 1, choice);
     return NULL;
 }
