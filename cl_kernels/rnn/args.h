@@ -12,6 +12,10 @@
  *   cell      [d][n][padded]: c
  *   product   [d][n][padded]: the vector that the second product multiplies
  *   update    [d][n][padded]: z of a GRU whose n is computed by the second product
+ *
+ * rnn/shared keeps the values of every step: state and cell begin with a dimension of steps + 1,
+ * product and update with one of steps; and it has
+ *   progress  [share][RNN_PROGRESS]: an int, the products of which the work-group's share is done
  */
 #ifndef TENON_RNN_ARGS_H
 #define TENON_RNN_ARGS_H
@@ -62,6 +66,9 @@
 #define RNN_PACKED_STEPS   16
 #define RNN_PACKED_SQUARES 4
 
+/* Elements from counter to counter of the progress, each in a cache line of its own. */
+#define RNN_PROGRESS 32
+
 typedef struct rnn_args {
     tenon_i64 y_offset, hn_offset, cn_offset, reserve_offset, lengths_offset,
         work_offset; /* per
@@ -76,6 +83,9 @@ typedef struct rnn_args {
     tenon_i64 hn_stride[3], cn_stride[3]; /* direction, sequence, unit */
     tenon_i64 lengths_stride;
     tenon_i64 rows_each; /* sequences per work-item */
+    /* Of rnn/shared: its place, work-groups, and reads of a counter after which one waits no more
+     */
+    tenon_i64 progress, shares, patience;
     /* Of the gradient only, in which y is an input, and hn and cn are dh0 and dc0. */
     tenon_i64 h0_offset, c0_offset, dy_offset, dgates_offset; /* per call */
     tenon_i64 h0_stride[3], c0_stride[3], dy_stride[4];
@@ -101,7 +111,7 @@ typedef struct rnn_pack_args {
 typedef struct rnn_begin_args {
     tenon_i64 bias_offset, recurrent_bias_offset, peephole_offset, h0_offset, c0_offset, hn_offset,
         cn_offset, work_offset; /* per call */
-    tenon_i64 bias, peephole, state, cell;
+    tenon_i64 bias, peephole, state, cell, progress, shares;
     tenon_i64 steps, batch, hidden, output, padded, padded_output;
     tenon_i64 gate[4], peephole_at[3];                                      /* first rows */
     tenon_i64 bias_stride[2], recurrent_bias_stride[2], peephole_stride[2]; /* direction, row */

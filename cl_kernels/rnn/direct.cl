@@ -157,7 +157,7 @@ TENON_INLINE void begin_states(const rnn_direct_args *args, const rnn_tensors *t
                                                p->unit * args->c0_stride[2],
                                            args->c0_stride[2], count)
                               : (lanes_t)(0);
-        RNN_STORE(c, row_of(&args->layer, t, p, args->layer.cell, n));
+        RNN_STORE(c, row_of(&args->layer, t, p, args->layer.cell, 0, n) + p->unit);
 #endif
     }
 }

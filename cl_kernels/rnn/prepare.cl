@@ -115,8 +115,8 @@ TENON_INLINE void begin_sequence(const rnn_begin_args *args, const begin_tensors
     }
 }
 
-/* Copies biases, peepholes and initial states. Global size: {padded, at least hidden and output;
- * biases + 3 + batch - skip; directions}. */
+/* Copies biases, peepholes and initial states, and clears the progress. Global size: {padded, at
+ * least hidden and output; biases + 3 + batch - skip; directions}. */
 TENON_KERNEL void begin(__global const data_t *bias, __global const data_t *recurrent_bias,
                         __global const data_t *peephole, __global const data_t *h0,
                         __global const data_t *c0, __global data_t *hn, __global data_t *cn,
@@ -132,6 +132,9 @@ TENON_KERNEL void begin(__global const data_t *bias, __global const data_t *recu
                              hn + args.hn_offset,
                              cn + args.cn_offset,
                              work + args.work_offset};
+    if (get_global_id(1) == 0 && d == 0 && unit < args.shares) {
+        t.work[args.progress + unit * RNN_PROGRESS] = 0;
+    }
     if (row >= biases + 3) {
         begin_sequence(&args, &t, d, row - biases - 3, unit);
         return;

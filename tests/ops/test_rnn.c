@@ -35,6 +35,20 @@ TEST(every_cell)
         rnn_check(&cases[i], &tn_operation_rnn, TEST_ALL, &random);
 }
 
+/* Many steps whose panels several cores share, with a rest of units. */
+TEST(shared_steps)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 40, 2, 3, 100, 0, RNN_HAS_LENGTHS | RNN_HAS_HN, 0},
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 40, 1, 3, 70, 37, RNN_HAS_HN | RNN_HAS_CN, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 0, 0, 0), 40, 5, 3, 70, 0, RNN_HAS_H0, 0},
+        {PARAMS(TENON_RNN_TANH, 0, 0, 0, 0), 41, 1, 3, 100, 0, RNN_HAS_HN, 0},
+    };
+    test_random random = test_random_for(4010);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        rnn_check(&cases[i], &tn_operation_rnn, TEST_ALL, &random);
+}
+
 /* No step, one step, no sequence, one sequence, one unit, no input. */
 TEST(edges)
 {

@@ -127,6 +127,8 @@ static void begin_args(const rnn_problem *p, const rnn_layout *l, const uint16_t
                              .peephole = l->peephole,
                              .state = l->state,
                              .cell = l->cell,
+                             .progress = l->progress,
+                             .shares = l->shares,
                              .steps = s->steps,
                              .batch = s->batch,
                              .hidden = s->hidden,

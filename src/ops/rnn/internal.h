@@ -117,8 +117,9 @@ typedef struct rnn_layout {
     int64_t gates, panels, second, bias, peephole, state, cell, product, update, end;
     int64_t padded, padded_output, panel;
     int64_t gate_stride[3];
-    int64_t sums; /* of rnn/direct: products with h */
-    int64_t dx;   /* sum of both directions, or the gradient of a 16-bit x */
+    int64_t sums;             /* of rnn/direct: products with h */
+    int64_t progress, shares; /* of rnn/shared: its counters, and their number */
+    int64_t dx;               /* sum of both directions, or the gradient of a 16-bit x */
     int64_t columns, first_depth, second_depth, second_column; /* of dgates */
     int64_t rows_each;
     bool widens;  /* x and w have 16 bits */
@@ -128,7 +129,7 @@ typedef struct rnn_layout {
 extern const tn_family tn_rnn_family, tn_rnn_backward_data_family, tn_rnn_backward_weights_family;
 /* Solvers of the layer, the last two also of the gradient of its data; and that of the gradient of
  * its weights. */
-extern const tn_solver tn_rnn_direct, tn_rnn_step, tn_rnn_sequence;
+extern const tn_solver tn_rnn_direct, tn_rnn_shared, tn_rnn_step, tn_rnn_sequence;
 extern const tn_solver tn_rnn_backward_weights_products;
 
 /* Returns the cell of a kind with these flags. */
@@ -154,8 +155,10 @@ int tn_rnn_peephole(uint32_t order, int gate);
 /* Returns true if each step has a second product. */
 bool tn_rnn_has_second(const rnn_problem *problem);
 
-/* Divides the workspace. */
-void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *problem, rnn_layout *layout);
+/* Divides the workspace. `shares`: 0, or the work-groups that share each step, whose values are
+ * then kept. */
+void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *problem, int64_t shares,
+                    rnn_layout *layout);
 
 /* Sets the arguments of the kernels of a step, except for those of each run. */
 void tn_rnn_arguments(const rnn_problem *problem, const rnn_layout *layout, rnn_args *args);

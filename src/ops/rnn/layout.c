@@ -26,6 +26,7 @@ static void lay_out_forward(const rnn_problem *p, rnn_layout *l)
 {
     const rnn_sizes *s = &p->size;
     const int64_t rows = s->directions * s->batch, row = rows_of(p);
+    const int64_t steps = l->shares > 0 ? s->steps : 1;
     l->swapped = p->stride[RNN_X][0] < p->stride[RNN_X][1] && s->steps > 1 && s->batch > 1;
     l->gate_stride[0] = s->steps * s->batch * row;
     l->gate_stride[1] = l->swapped ? row : s->batch * row;
@@ -38,12 +39,13 @@ static void lay_out_forward(const rnn_problem *p, rnn_layout *l)
     l->gates = part(l, s->directions * l->gate_stride[0] + l->panel);
     l->panels = part(l, s->directions * l->padded * s->output * RNN_FIRST_OF(p->cell));
     l->bias = part(l, s->directions * RNN_BIASES_OF(p->cell) * l->padded);
-    l->state = part(l, 2 * rows * l->padded_output);
+    l->state = part(l, (steps + 1) * rows * l->padded_output);
     if (tn_rnn_has_second(p)) {
         l->second = part(l, s->directions * l->padded_output * s->hidden);
-        l->product = part(l, rows * l->padded);
+        l->product = part(l, steps * rows * l->padded);
     }
-    l->update = part(l, p->cell == RNN_CELL_GRU ? rows * l->padded : 0);
+    l->update = part(l, p->cell == RNN_CELL_GRU ? steps * rows * l->padded : 0);
+    l->progress = part(l, l->shares * RNN_PROGRESS);
 }
 
 static void lay_out_backward(const rnn_problem *p, rnn_layout *l)
@@ -65,10 +67,12 @@ static void lay_out_backward(const rnn_problem *p, rnn_layout *l)
     }
 }
 
-void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *p, rnn_layout *l)
+void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *p, int64_t shares,
+                    rnn_layout *l)
 {
     const rnn_sizes *s = &p->size;
-    *l = (rnn_layout){.widens = tenon_dtype_size((tenon_dtype)p->dtype) == 2};
+    const int64_t cells = s->directions * s->batch * (shares > 0 ? s->steps + 1 : 1);
+    *l = (rnn_layout){.shares = shares, .widens = tenon_dtype_size((tenon_dtype)p->dtype) == 2};
     l->panel = context->device.is_cpu ? (int64_t)tn_lanes(context, p->dtype) : GPU_PANEL;
     l->padded = tn_round_up(s->hidden, l->panel);
     l->padded_output = tn_round_up(s->output, l->panel);
@@ -77,7 +81,7 @@ void tn_rnn_lay_out(const tenon_context *context, const rnn_problem *p, rnn_layo
     else
         lay_out_forward(p, l);
     l->peephole = part(l, s->directions * 3 * l->padded);
-    l->cell = part(l, p->cell == RNN_CELL_LSTM ? s->directions * s->batch * l->padded : 0);
+    l->cell = part(l, p->cell == RNN_CELL_LSTM ? cells * l->padded : 0);
 }
 
 tenon_tensor tn_rnn_view4(tenon_dtype dtype, const int64_t shape[4], const int64_t stride[4])

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const tn_solver *const solvers[] = {&tn_rnn_direct, &tn_rnn_step, &tn_rnn_sequence};
+static const tn_solver *const solvers[] = {&tn_rnn_direct, &tn_rnn_shared, &tn_rnn_step,
+                                           &tn_rnn_sequence};
 static const tn_solver *const data_solvers[] = {&tn_rnn_step, &tn_rnn_sequence};
 
 static const tn_solver *const weights_solvers[] = {&tn_rnn_backward_weights_products};

@@ -1,5 +1,5 @@
-/* The solvers rnn/step, with a launch for each product of each step, and rnn/sequence, with a
- * single launch for all steps. */
+/* The solvers rnn/step, with a launch for each product of each step, and rnn/shared and
+ * rnn/sequence, with a single launch for all steps. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/rnn/internal.h"
@@ -27,6 +27,12 @@
 #define WAITING_LAUNCH 2.0
 /* Fraction of the bandwidth at which panels of a step are read that other launches have evicted. */
 #define STEP_REACH 0.6
+
+/* Of rnn/shared: nanoseconds per core until all have the results of a product, the least number of
+ * reads of a counter before a wait ends, and steps up to which counters do not overflow. */
+#define SHARED_PRODUCT    200.0
+#define LEAST_PATIENCE    1000
+#define MOST_SHARED_STEPS (INT32_MAX / 2)
 
 static double multiply_adds(const rnn_problem *p, double batch)
 {
@@ -119,6 +125,8 @@ void tn_rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *args)
                        .cell = l->cell,
                        .product = l->product,
                        .update = l->update,
+                       .progress = l->progress,
+                       .shares = l->shares,
                        .steps = s->steps,
                        .batch = s->batch,
                        .hidden = s->hidden,
@@ -219,7 +227,7 @@ static const char *rnn_step_configure(tenon_context *context, const tn_problem *
     const rnn_problem *p = (const rnn_problem *)problem;
     rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
     const double steps = (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
-    tn_rnn_lay_out(context, p, l);
+    tn_rnn_lay_out(context, p, 0, l);
     l->rows_each = rows_of_step(context, p, l);
     const double groups =
         (double)panel_count(p, l) * (double)tn_ceil_div(p->size.batch, l->rows_each);
@@ -284,6 +292,76 @@ const tn_solver tn_rnn_step = {
     .configure = rnn_step_configure,
     .launch = rnn_step_launch};
 
+/* rnn/shared */
+
+/* Returns the work-groups that share a step: one per core, unless there are fewer panels. */
+static int64_t shares_of(const tenon_context *context, const rnn_problem *p)
+{
+    const int64_t units = tn_min_i64(p->size.hidden, p->size.output),
+                  panels = tn_ceil_div(units, (int64_t)tn_lanes(context, p->dtype));
+    return tn_min_i64(tn_max_i64(1, (int64_t)tn_model_cores(&context->device.model)), panels);
+}
+
+static const char *rnn_shared_configure(tenon_context *context, const tn_problem *problem,
+                                        tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
+    const int64_t shares = shares_of(context, p);
+    if (!context->device.is_cpu)
+        return "the device is not a CPU";
+    if (p->backward)
+        return "it is the gradient";
+    if (p->size.steps > MOST_SHARED_STEPS)
+        return "there are too many steps";
+    tn_rnn_lay_out(context, p, shares, l);
+    l->rows_each = rows_of_step(context, p, l);
+    const double products = (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
+    const tn_work work = {.launches = 1,
+                          .follows = true,
+                          .groups = (double)shares,
+                          .rate = tn_sum_rate(p->dtype),
+                          .multiply_adds = multiply_adds(p, (double)p->size.batch),
+                          .efficiency = p->size.batch > 1 ? SEVERAL_ROWS : ONE_ROW,
+                          .bytes = panel_bytes(p) * (double)p->size.steps};
+    if (!add_begin(context, p, l, choice))
+        return too_large;
+    tn_choice_add(context, choice, &work);
+    choice->time += SHARED_PRODUCT * (double)shares * products;
+    rnn_options(context, p, 1, choice);
+    return NULL;
+}
+
+static tenon_status rnn_shared_launch(const char *caller, tn_recording *recording,
+                                      const tn_problem *problem, const tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
+    rnn_args args;
+    TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
+    if (p->size.steps == 0)
+        return TENON_OK;
+    tn_rnn_arguments(p, l, &args);
+    /* About as long as a share takes. */
+    args.patience = LEAST_PATIENCE + (int64_t)(multiply_adds(p, (double)p->size.batch) /
+                                               (double)(p->size.steps * l->shares * l->panel));
+    const tn_launch launch = {.source = "rnn/shared",
+                              .kernel = "shared",
+                              .dimensions = 1,
+                              .global = {(size_t)l->shares},
+                              .local = {1}};
+    TN_TRY(record_steps(caller, recording, p, choice, &args, launch));
+    return tn_rnn_record_end(caller, recording, p, l);
+}
+
+const tn_solver tn_rnn_shared = {
+    .name = "shared",
+    .serves = "on CPUs; one launch for all steps, each of which is shared by the cores",
+    .needs = "workspace for the products of the input, for the states of all steps, and for a copy "
+             "of the recurrent weights",
+    .configure = rnn_shared_configure,
+    .launch = rnn_shared_launch};
+
 /* rnn/sequence */
 
 /* Divides the sequences among the cores. */
@@ -300,7 +378,7 @@ static const char *rnn_sequence_configure(tenon_context *context, const tn_probl
 {
     const rnn_problem *p = (const rnn_problem *)problem;
     rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
-    tn_rnn_lay_out(context, p, l);
+    tn_rnn_lay_out(context, p, 0, l);
     l->rows_each = rows_of_sequence(context, p);
     const double shares = (double)tn_ceil_div(p->size.batch, l->rows_each),
                  groups = shares * (double)p->size.directions;
