@@ -145,6 +145,39 @@ TEST(depthwise_windows)
     }
 }
 
+/* Filters in whole vectors, whose rows are read in place: every number of pixels in the last block,
+ * and padding up to the last tap and beyond it. */
+TEST(depthwise_whole_vectors)
+{
+    test_random random = test_random_for(916);
+    for (int64_t s = 3; s <= 7; s += 2)
+        for (int64_t stride = 1; stride <= 2; stride++)
+            for (int64_t pad = 0; pad <= s; pad += s / 2) {
+                conv_case p = packed_conv(.groups = 48, .c = 48, .k = 48,
+                                          .filter = {1 + pad % 3, s, 1}, .bias = pad % 2 == 0);
+                p.size[1] = s + test_between(&random, 0, 20);
+                p.geometry.stride[1] = stride;
+                p.geometry.stride[0] = 1 + pad % 2;
+                p.geometry.dilation[0] = 1 + s % 2;
+                conv_pad(&p, 2, 1, pad, s - pad);
+                check_typed(&p,
+                            pad == 0 ? test_float_type((uint32_t)(s + stride)) : TENON_DTYPE_F32,
+                            &random);
+            }
+    for (int64_t width = 1; width <= 19; width++) {
+        conv_case p = packed_conv(.groups = 96, .c = 96, .k = 96, .size = {5, width, 1},
+                                  .residual = IN_PLACE, .beta = -0.5);
+        conv_pad(&p, 1, 1, 1, 1);
+        check_typed(&p, TENON_DTYPE_F32, &random);
+    }
+    conv_case deep = packed_conv(.spatial = 3, .groups = 48, .c = 48, .k = 48, .size = {4, 5, 13},
+                                 .filter = {2, 3, 3});
+    deep.geometry.pad_begin[0] = deep.geometry.pad_end[0] = 1;
+    deep.geometry.pad_begin[2] = deep.geometry.pad_end[2] = 1;
+    deep.geometry.dilation[0] = 2;
+    check_typed(&deep, TENON_DTYPE_F32, &random);
+}
+
 TEST(epilogues)
 {
     test_random random = test_random_for(906);
@@ -220,10 +253,11 @@ TEST(empty_images_and_wide_padding)
 TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(910);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 9; i++)
         for (uint32_t operand = CONV_X; operand < CONV_Y; operand++) {
             test_fixture f;
             conv_case p = packed_conv(.residual = FULL_RESIDUAL, .bias = true, .beta = 1);
+            p.k = i < 6 ? p.k : 48; /* whole vectors, which have a kernel variant of their own */
             p.groups = i < 3 ? 1 : p.k;
             p.c = i < 3 ? p.c : p.k;
             p.activation.kind = i % 2 == 0 ? TENON_ACTIVATION_RELU : TENON_ACTIVATION_CLIPPED_RELU;

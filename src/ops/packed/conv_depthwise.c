@@ -28,6 +28,7 @@
 typedef struct layout {
     packed_parts shape;
     int64_t strip; /* elements of the copied rows */
+    bool in_place; /* rows are not copied */
 } layout;
 
 /* Returns the columns of the image that the kernel reads for `pixels` results. */
@@ -35,6 +36,37 @@ static int64_t columns_of(const conv_window *v, int64_t pixels)
 {
     const int64_t computed = tn_round_up(pixels, PACKED_DEPTHWISE_PIXELS);
     return (computed - 1) * v->stride[2] + (v->filter[2] - 1) * v->dilation[2] + 1;
+}
+
+/* Returns the taps along w if the kernel unrolls them, or 0. */
+static int unrolled_taps(const conv_window *v)
+{
+    const int64_t taps = v->filter[2];
+    const bool is_unrolled = v->dilation[2] == 1 && v->stride[2] <= 2;
+    return is_unrolled && (taps == 3 || taps == 5 || taps == 7) ? (int)taps : 0;
+}
+
+/* Returns true if the tensors are large: their rows are copied, and those that follow prefetched.
+ */
+static bool is_large(const tenon_context *context, const filter_problem *p)
+{
+    return tn_conv_bytes(&p->conv) * CACHE_SHARE > (double)context->device.model.cache_size;
+}
+
+/* Returns true if rows are read in place: for whole vectors of filters, whose few taps along w are
+ * not far in the padding. */
+static bool reads_in_place(const tenon_context *context, const filter_problem *p)
+{
+    const conv_window *v = &p->conv.window;
+    const int64_t lanes = p->panel / PACKED_PANEL_VECTORS,
+                  last = (v->out[2] - 1) * v->stride[2] + v->start[2];
+    return unrolled_taps(v) != 0 && p->conv.k == 1 && p->conv.groups % lanes == 0 &&
+           v->start[2] + v->filter[2] > 0 && last < v->size[2] && !is_large(context, p);
+}
+
+bool tn_packed_depthwise_in_place(const tn_choice *choice)
+{
+    return TN_LAYOUT(const layout, choice)->in_place;
 }
 
 /* Divides rows of pixels into the fewest segments for which the rows under a filter fit the local
@@ -64,6 +96,16 @@ static bool cut_rows(tenon_context *context, const filter_problem *p, layout *l)
     return true;
 }
 
+/* Rows that are read in place are not divided. */
+static void keep_rows(const filter_problem *p, layout *l)
+{
+    const conv_window *v = &p->conv.window;
+    l->strip = STRIP_BYTES / (int64_t)tn_acc_size(p->conv.dtype);
+    l->shape.segments = 1;
+    l->shape.segment = v->out[2];
+    l->shape.columns = columns_of(v, v->out[2]);
+}
+
 /* Distributes the results to work-items: first long runs of rows, then blocks of filters. */
 static void share_out(const tenon_context *context, const filter_problem *p, layout *l)
 {
@@ -71,8 +113,7 @@ static void share_out(const tenon_context *context, const filter_problem *p, lay
     packed_parts *shape = &l->shape;
     shape->filters = p->conv.groups * p->conv.k;
     shape->reuses = v->filter[0] == 1 && v->dilation[1] == 1 && v->stride[1] < v->filter[1];
-    shape->prefetches = shape->reuses && tn_conv_bytes(&p->conv) * CACHE_SHARE >
-                                             (double)context->device.model.cache_size;
+    shape->prefetches = shape->reuses && is_large(context, p);
     const int64_t planes = p->conv.n * v->out[0] * shape->segments,
                   row = v->out[2] * shape->filters * tn_window_taps(v),
                   work = p->conv.n * v->out[0] * v->out[1] * row;
@@ -88,22 +129,16 @@ static void share_out(const tenon_context *context, const filter_problem *p, lay
     shape->chunk = tn_ceil_div(panels, blocks) * p->panel;
 }
 
-/* Sets the vectors of filters that a work-item computes at a time. Their rows take half of the
- * first-level cache's share, which leaves room for the rows that are prefetched. */
+/* Sets the vectors of filters that a work-item computes at a time. Their rows of the image stay in
+ * the first-level cache; copied ones take half of its share, which leaves room for the rows that
+ * are prefetched. */
 static void slice_filters(const filter_problem *p, int64_t lanes, layout *l)
 {
     const conv_window *v = &p->conv.window;
     const int64_t filters = tn_min_i64(l->shape.chunk, l->shape.filters);
     const int64_t vector = lanes * v->filter[0] * v->filter[1] * l->shape.columns;
-    l->shape.slice = tn_min_i64(tn_ceil_div(filters, lanes), tn_max_i64(1, l->strip / 2 / vector));
-}
-
-/* Returns the taps along w if the kernel unrolls them, or 0. */
-static int unrolled_taps(const conv_window *v)
-{
-    const int64_t taps = v->filter[2];
-    const bool is_unrolled = v->dilation[2] == 1 && v->stride[2] <= 2;
-    return is_unrolled && (taps == 3 || taps == 5 || taps == 7) ? (int)taps : 0;
+    const int64_t share = l->in_place ? l->strip : l->strip / 2;
+    l->shape.slice = tn_min_i64(tn_ceil_div(filters, lanes), tn_max_i64(1, share / vector));
 }
 
 /* Returns the work. The share of the peak rate is limited by the loads of x: one for each tap, or
@@ -136,7 +171,10 @@ static const char *conv_packed_depthwise_configure(tenon_context *context,
         return "a group has more than one channel";
     if (p->conv.k > MOST_SHARE)
         return "a channel has more than 16 filters";
-    if (!cut_rows(context, p, l))
+    l->in_place = reads_in_place(context, p);
+    if (l->in_place)
+        keep_rows(p, l);
+    else if (!cut_rows(context, p, l))
         return "the rows under a filter do not fit the local memory";
     share_out(context, p, l);
     slice_filters(p, lanes, l);
@@ -146,12 +184,12 @@ static const char *conv_packed_depthwise_configure(tenon_context *context,
     tn_choice_options(context, choice,
                       "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_PV=%d "
                       "-DTENON_TAPS=%d -DTENON_STEP=%d -DTENON_SHARE=%d -DTENON_STRIP=%d "
-                      "-DTENON_BUILTIN_PREFETCH=%d%s",
+                      "-DTENON_IN_PLACE=%d -DTENON_BUILTIN_PREFETCH=%d%s",
                       p->conv.dtype,
                       tn_activation_is_build(p->conv.activation) ? p->conv.activation : 0u,
                       (int)lanes, (int)(p->panel / lanes), unrolled_taps(v),
                       unrolled_taps(v) != 0 ? (int)v->stride[2] : 0, (int)p->conv.k, (int)l->strip,
-                      context->device.has_builtin_prefetch,
+                      l->in_place, context->device.has_builtin_prefetch,
                       (p->conv.flags & TENON_POST_ANY) != 0 ? " -DTENON_POST=1" : "");
     return NULL;
 }
@@ -171,7 +209,8 @@ static tenon_status conv_packed_depthwise_launch(const char *caller, tn_recordin
     return tn_conv_packed_record(caller, recording, &p->conv, 0, shape, sizeof *shape, &launch);
 }
 
-/* Each case has the taps and the stride of the problem along w, if those select the variant. Rows
+/* Each case has the taps and the stride of the problem along w, if those select the variant, and
+ * whole vectors of filters if the problem's rows are read in place. Rows
  * in several segments and slices; taps along d, for which no rows are kept; several parts of a
  * plane, with kept rows. */
 const tn_solver tn_conv_packed_depthwise = {

@@ -254,12 +254,13 @@ static const struct {
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
              {"dilation_w", offsetof(sizes, geometry.dilation[2])}};
 
-/* Sets groups of one channel, more than a panel and less than two, and a window that uses the same
- * kernel variant as the given problem. */
-static void make_depthwise(const filter_problem *like, sizes *s)
+/* Sets groups of one channel, more than a panel and less than two, and a window that use the same
+ * kernel variant as the given problem: whole vectors if it reads its rows in place. */
+static void make_depthwise(const filter_problem *like, bool in_place, sizes *s)
 {
     const conv_window *v = &like->conv.window;
-    s->groups = like->panel + like->panel / 2 + 3;
+    s->groups = like->panel + like->panel / PACKED_PANEL_VECTORS;
+    s->groups += in_place ? 0 : 3;
     s->channels = 1;
     s->filters = like->conv.k;
     s->filter[2] = tn_min_i64(v->filter[2], 9);
@@ -284,7 +285,7 @@ static sizes take_sizes(const filter_problem *like, const tn_choice *choice, uin
         *size = tn_awkward_size(choice, number, names[i].name, *size);
     }
     if (tn_awkward_size(choice, number, "depthwise", 0) != 0)
-        make_depthwise(like, &s);
+        make_depthwise(like, tn_packed_depthwise_in_place(choice), &s);
     if (tn_awkward_size(choice, number, "direct", 0) != 0)
         make_direct(like, &s);
     s.geometry.pad_begin[0] = s.image[0] > 1;

@@ -84,6 +84,9 @@ tenon_tensor tn_packed_padded_view(const tenon_packed *packed);
 /* Gives a plan the object's memory as operand `operand`, and a reference to the object. */
 void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed);
 
+/* Width of a panel in vectors. With two vectors, fourteen rows of d fill 32 vector registers. */
+#define PACKED_PANEL_VECTORS 2
+
 /* Returns the width of a panel, in columns. */
 int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype);
 
@@ -180,6 +183,9 @@ extern const tn_operation tn_conv_by_filters_post;
 /* Combines the caller's parameters, of any version, and the packed filters. */
 tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,
                                     const tenon_packed *packed, filter_params *all);
+
+/* Returns true if a choice of conv_packed/depthwise reads the rows of the image in place. */
+bool tn_packed_depthwise_in_place(const tn_choice *choice);
 
 /* Returns why no solver that reads panels serves the problem, or NULL. */
 const char *tn_filters_refuse(tenon_context *context, const filter_problem *problem);

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Width of a panel in vectors. With two vectors, fourteen rows of d fill 32 vector registers. */
-#define PANEL_VECTORS 2
 /* Maximum columns of a matrix that is stored as rows by default: the solvers for few columns need
  * no padding. */
 #define NARROW_COLUMNS 8
@@ -50,7 +48,7 @@ tenon_status tn_packed_check(const char *caller, const tenon_context *context,
 
 int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype)
 {
-    return PANEL_VECTORS * tn_gemm_lanes(context, dtype);
+    return PACKED_PANEL_VECTORS * tn_gemm_lanes(context, dtype);
 }
 
 int64_t tn_packed_padded(int64_t columns, int64_t panel)
