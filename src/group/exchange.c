@@ -208,9 +208,8 @@ static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
     e->state = TN_EXCHANGE_COPIES;
     e->receives = false;
     TN_TRY(list_phase(group, job, e));
-    if (job->has_agreed)
-        TN_TRY(start_receives(group, job, e));
-    return start_copies(group, job, e);
+    TN_TRY(start_copies(group, job, e));
+    return job->has_agreed ? start_receives(group, job, e) : TENON_OK;
 }
 
 tenon_status tn_exchange_begin(tenon_group *group, tn_job *job, tn_exchange *e, tn_range range,
@@ -240,9 +239,10 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
         if (!over || !job->has_agreed)
             return TENON_OK;
+        /* MPI may copy a message within the call that receives it: the peer gets ours before. */
+        TN_TRY(start_sends(group, job, e));
         if (!e->receives)
             TN_TRY(start_receives(group, job, e));
-        TN_TRY(start_sends(group, job, e));
         e->state = TN_EXCHANGE_SENDS;
     }
     if (e->state == TN_EXCHANGE_SENDS) {
@@ -254,6 +254,7 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         progress->moved = true;
     }
     if (e->state == TN_EXCHANGE_COMBINES) {
+        TN_TRY(test_parcels(group, &e->out, progress, &over)); /* the receivers may need it */
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
         if (!over)
             return TENON_OK;

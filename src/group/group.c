@@ -108,7 +108,9 @@ static void drain(tenon_group *group, bool ends)
         drive(group, &patience);
     group->is_draining = false;
     group->is_ending = ends;
-    tn_condition_broadcast(&group->changed);
+    /* Otherwise the group's thread has nothing to do before the next call. */
+    if (ends || group->failure_lasts)
+        tn_condition_broadcast(&group->changed);
     tn_mutex_unlock(&group->lock);
 }
 
