@@ -69,7 +69,6 @@ static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_e
  * All members can read it. */
 static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    e->receives = true;
     for (uint32_t i = 0; i < e->in.count; i++) {
         tn_parcel *in = &e->in.at[i];
         const uint64_t bytes = (uint64_t)in->count * element_size(job);
@@ -212,10 +211,8 @@ static tenon_status close_sources(tn_exchange *e)
 static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     e->state = TN_EXCHANGE_COPIES;
-    e->receives = false;
     TN_TRY(list_phase(group, job, e));
-    TN_TRY(start_copies(group, job, e));
-    return job->has_agreed ? start_receives(group, job, e) : TENON_OK;
+    return start_copies(group, job, e);
 }
 
 tenon_status tn_exchange_begin(tenon_group *group, tn_job *job, tn_exchange *e, tn_range range,
@@ -245,10 +242,10 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
         if (!over || !job->has_agreed)
             return TENON_OK;
-        /* MPI may copy a message within the call that receives it: the peer gets ours before. */
+        /* First the sends: MPI may copy a message within the call that receives it, and the peer
+         * would wait for ours meanwhile. */
         TN_TRY(start_sends(group, job, e));
-        if (!e->receives)
-            TN_TRY(start_receives(group, job, e));
+        TN_TRY(start_receives(group, job, e));
         e->state = TN_EXCHANGE_SENDS;
     }
     if (e->state == TN_EXCHANGE_SENDS) {
