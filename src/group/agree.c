@@ -28,6 +28,8 @@ tenon_status tn_agree_ready(tenon_group *group, tn_job *job, tn_progress *progre
     }
     if (*over)
         job->began = tn_now();
+    else
+        progress->waits_for_members = true;
     return TENON_OK;
 }
 

@@ -69,7 +69,6 @@ static tenon_status list_phase(const tenon_group *group, const tn_job *job, tn_e
  * All members can read it. */
 static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    e->receives = true;
     for (uint32_t i = 0; i < e->in.count; i++) {
         tn_parcel *in = &e->in.at[i];
         const uint64_t bytes = (uint64_t)in->count * element_size(job);
@@ -81,10 +80,18 @@ static tenon_status start_receives(tenon_group *group, tn_job *job, tn_exchange 
     return TENON_OK;
 }
 
+/* For a command in the own stream of a member: its event replaces that of an earlier one, which
+ * ends before. */
+static tenon_sync mark_by(tn_exchange *e, uint32_t member)
+{
+    tn_event_release(e->marks[member]);
+    e->marks[member] = NULL;
+    return (tenon_sync){.event = &e->marks[member]};
+}
+
 /* Copies what is to be sent to the host. */
 static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e)
 {
-    uint64_t members = 0;
     for (uint32_t i = 0; i < e->out.count; i++) {
         tn_parcel *out = &e->out.at[i];
         const uint32_t m = out->from - tn_first_rank(&group->places);
@@ -97,12 +104,12 @@ static tenon_status start_copies(tenon_group *group, tn_job *job, tn_exchange *e
             continue;
         }
         TN_TRY(tn_staging_take(&group->staging, &group->members[m], bytes, &out->staging));
+        const tenon_sync sync = mark_by(e, m);
         TN_TRY(tn_group_fail_at(group, m,
                                 tenon_tensor_download_async(group->members[m].own, &part,
-                                                            out->staging->pointer, bytes, NULL)));
-        members |= UINT64_C(1) << m;
+                                                            out->staging->pointer, bytes, &sync)));
     }
-    return tn_group_mark(group, members, e->marks);
+    return TENON_OK;
 }
 
 static tenon_status start_sends(tenon_group *group, tn_job *job, tn_exchange *e)
@@ -153,18 +160,20 @@ static tenon_status open_source(tenon_group *group, tn_job *job, tn_exchange *e,
 static tenon_status run_step(tenon_group *group, tn_job *job, tn_exchange *e,
                              const tn_group_step *step)
 {
-    const uint32_t first = first_source(step), count = sources_of(job, step);
-    const tn_group_member *to = &group->members[step->to - tn_first_rank(&group->places)];
+    const uint32_t first = first_source(step), count = sources_of(job, step),
+                   m = step->to - tn_first_rank(&group->places);
+    const tn_group_member *to = &group->members[m];
     const tenon_tensor y =
         tn_array_part(array_of(job, &group->places, step->to, true), step->to_start, step->count);
     tenon_tensor views[TENON_GROUP_MAX_MEMBERS];
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(open_source(group, job, e, step, first + i, &views[i]));
-    if (step->from == TN_ALL_MEMBERS)
-        return tn_combine(to, job->call.combination, views, count, &y);
-    if (views[0].offset == y.offset && tn_same_memory(&views[0].memory, &y.memory))
+    if (count == 1 && views[0].offset == y.offset && tn_same_memory(&views[0].memory, &y.memory))
         return TENON_OK;
-    return tenon_copy(to->own, NULL, &views[0], &y, NULL);
+    const tenon_sync sync = mark_by(e, m);
+    if (step->from == TN_ALL_MEMBERS)
+        return tn_combine(to, job->call.combination, views, count, &y, &sync);
+    return tenon_copy(to->own, NULL, &views[0], &y, &sync);
 }
 
 /* Starts the work of all local members before any of it is waited for. */
@@ -172,7 +181,6 @@ static tenon_status start_steps(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     const tn_collective *c = &job->call.collective;
     const uint32_t count = tn_group_step_count(c, e->phase), first = tn_first_rank(&group->places);
-    uint64_t members = 0;
     if (count == 0)
         return TENON_OK;
     const tn_group_step any = tn_group_step_at(c, e->range, e->phase, 0);
@@ -183,12 +191,9 @@ static tenon_status start_steps(tenon_group *group, tn_job *job, tn_exchange *e)
         const tn_group_step step = tn_group_step_at(c, e->range, e->phase, i);
         if (step.count == 0 || !tn_is_local(&group->places, step.to))
             continue;
-        const uint32_t m = step.to - first;
-        TN_TRY(tn_group_fail_at(group, m, run_step(group, job, e, &step)));
-        TN_TRY(tn_group_fail_at(group, m, tenon_stream_flush(group->members[m].own)));
-        members |= UINT64_C(1) << m;
+        TN_TRY(tn_group_fail_at(group, step.to - first, run_step(group, job, e, &step)));
     }
-    return tn_group_mark(group, members, e->marks);
+    return TENON_OK;
 }
 
 static tenon_status close_sources(tn_exchange *e)
@@ -206,10 +211,7 @@ static tenon_status close_sources(tn_exchange *e)
 static tenon_status begin_phase(tenon_group *group, tn_job *job, tn_exchange *e)
 {
     e->state = TN_EXCHANGE_COPIES;
-    e->receives = false;
     TN_TRY(list_phase(group, job, e));
-    if (job->has_agreed)
-        TN_TRY(start_receives(group, job, e));
     return start_copies(group, job, e);
 }
 
@@ -240,9 +242,10 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
         if (!over || !job->has_agreed)
             return TENON_OK;
-        if (!e->receives)
-            TN_TRY(start_receives(group, job, e));
+        /* First the sends: MPI may copy a message within the call that receives it, and the peer
+         * would wait for ours meanwhile. */
         TN_TRY(start_sends(group, job, e));
+        TN_TRY(start_receives(group, job, e));
         e->state = TN_EXCHANGE_SENDS;
     }
     if (e->state == TN_EXCHANGE_SENDS) {
@@ -254,6 +257,7 @@ tenon_status tn_exchange_advance(tenon_group *group, tn_job *job, tn_exchange *e
         progress->moved = true;
     }
     if (e->state == TN_EXCHANGE_COMBINES) {
+        TN_TRY(test_parcels(group, &e->out, progress, &over)); /* the receivers may need it */
         TN_TRY(tn_job_test_events(job, e->marks, job->members, progress, &over));
         if (!over)
             return TENON_OK;

@@ -20,7 +20,6 @@ typedef struct tn_exchange {
     uint64_t number;
     uint32_t phase;
     tn_parcels out, in;
-    bool receives; /* all receives have been started */
     tn_source *sources;
     size_t source_count;
     cl_event *marks; /* one per local member */

@@ -78,8 +78,10 @@ static void *work(void *data)
     tn_process_register_thread();
     tn_mutex_lock(&group->lock);
     for (;;) {
-        while (group->is_draining || (!can_go_on && group->added == NULL && !group->is_ending))
+        while (group->is_draining || (!can_go_on && group->added == NULL && !group->is_ending)) {
             tn_condition_wait(&group->changed, &group->lock);
+            patience.since = 0; /* another thread may have made progress */
+        }
         if (group->is_ending && group->unfinished == 0)
             break;
         can_go_on = drive(group, &patience);
@@ -108,7 +110,9 @@ static void drain(tenon_group *group, bool ends)
         drive(group, &patience);
     group->is_draining = false;
     group->is_ending = ends;
-    tn_condition_broadcast(&group->changed);
+    /* Otherwise the group's thread has nothing to do before the next call. */
+    if (ends || group->failure_lasts)
+        tn_condition_broadcast(&group->changed);
     tn_mutex_unlock(&group->lock);
 }
 

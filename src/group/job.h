@@ -73,6 +73,7 @@ typedef struct tn_progress {
     bool moved;              /* something has ended; otherwise: what is waited for */
     bool waits_for_messages; /* of other processes */
     bool waits_for_calls;    /* of this process */
+    bool waits_for_members;  /* their earlier work, which may take any time */
     cl_event event;          /* the first command that has not ended; NULL: none */
 } tn_progress;
 

@@ -30,9 +30,9 @@ static tenon_status stage(tenon_group *group, tn_job *job)
     TN_TRY(take_staging(group, job));
     if (job->staging == NULL)
         return TENON_OK;
-    TN_TRY(tenon_tensor_download_async(group->members[job->first].own, tensor_of(job),
-                                       job->staging->pointer, bytes_of(job), NULL));
-    return tn_group_mark(group, UINT64_C(1) << job->first, job->marks);
+    const tenon_sync sync = {.event = job->marks};
+    return tenon_tensor_download_async(group->members[job->first].own, tensor_of(job),
+                                       job->staging->pointer, bytes_of(job), &sync);
 }
 
 /* Copies host memory to the tensor of a receive. */
@@ -41,9 +41,9 @@ static tenon_status deliver(tenon_group *group, tn_job *job, const tn_staging *s
     job->state = TN_JOB_SCATTERS;
     if (staging == NULL)
         return TENON_OK;
-    TN_TRY(tenon_tensor_upload_async(group->members[job->first].own, staging->pointer,
-                                     bytes_of(job), tensor_of(job), NULL));
-    return tn_group_mark(group, UINT64_C(1) << job->first, job->marks);
+    const tenon_sync sync = {.event = job->marks};
+    return tenon_tensor_upload_async(group->members[job->first].own, staging->pointer,
+                                     bytes_of(job), tensor_of(job), &sync);
 }
 
 /* Starts all messages with the data. */

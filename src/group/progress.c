@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At first a wait only yields the processor, which kernels and other processes may need: messages
- * within a host take microseconds, and to sleep takes longer. Then it pauses, for a share of the
- * time that it has lasted. Calls of this process take the longest, and a broken group only waits
- * for processes to take its notice. */
+/* While nothing but a command of the group itself is waited for, the thread blocks: a thread that
+ * only yields keeps its processor busy in the eyes of the system, which then wakes the driver's
+ * thread on one that another process needs.
+ *
+ * Other waits test again and again. At first they only yield the processor, which kernels and other
+ * processes may need: messages within a host take microseconds, and to sleep takes longer. Then
+ * they pause, for a share of the time that they have lasted. Calls of this process take the
+ * longest, and a broken group only waits for processes to take its notice. */
 #define BUSY_NS          UINT64_C(500000)
 #define PAUSE_NS         UINT64_C(20000)
 #define PAUSE_SHARE      16
@@ -56,8 +60,7 @@ static void end_job(tenon_group *group, tn_job **at)
     if (is_free)
         tn_job_free(job);
     tn_mutex_lock(&group->lock);
-    group->unfinished -= was_counted;
-    tn_condition_broadcast(&group->changed);
+    group->unfinished -= was_counted; /* only the thread that makes progress waits for this */
     tn_mutex_unlock(&group->lock);
 }
 
@@ -195,7 +198,6 @@ static void park(tenon_group *group)
 {
     tn_mutex_lock(&group->lock);
     group->unfinished--;
-    tn_condition_broadcast(&group->changed);
     tn_mutex_unlock(&group->lock);
 }
 
@@ -299,7 +301,7 @@ bool tn_progress_wait(tenon_group *group, tn_patience *patience)
     else if (waits_here && progress.waits_for_calls && progress.event == NULL && group->drains)
         fail_unmatched(group);
     else if (waits_here && progress.event != NULL && !progress.waits_for_calls &&
-             group->places.processes == 1)
+             (group->places.processes == 1 || !progress.waits_for_members))
         wait_for(progress.event);
     else if (waits_here && progress.event == NULL && !progress.waits_for_calls)
         return false;
