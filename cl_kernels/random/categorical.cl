@@ -191,6 +191,26 @@ TENON_INLINE long last_class(const row *r, int l, acc_t most)
     return k;
 }
 
+/* Sets word[l] to the word of element n + l; those of TENON_VW elements from a multiple of it are
+ * computed together. */
+TENON_INLINE void words_of(const philox_stream *stream, ulong n, int count, uint *word)
+{
+    const ulong first = n / TENON_VW * TENON_VW;
+    uint all[2 * TENON_VW];
+    for (int i = 0; i < 2; i++) {
+        const ulong at = first + i * TENON_VW;
+        const int which = (int)(at % (4 * PHILOX_BLOCKS)) / PHILOX_BLOCKS;
+        uint_v x[4];
+        if (at < n + count) {
+            philox(stream, at / (4 * PHILOX_BLOCKS) * PHILOX_BLOCKS + at % PHILOX_BLOCKS, x);
+            TENON_VSTORE(which == 0 ? x[0] : which == 1 ? x[1] : which == 2 ? x[2] : x[3], i, all);
+        }
+    }
+    for (int l = 0; l < count; l++) {
+        word[l] = all[n - first + l];
+    }
+}
+
 /* Draws for the elements i to i + rows - 1 of the line. */
 TENON_INLINE void draw(row *r, const philox_stream *stream, const lines *w, long along, long i,
                        int rows, __global out_t *y, long step)
@@ -210,8 +230,10 @@ TENON_INLINE void draw(row *r, const philox_stream *stream, const lines *w, long
     for (int s = 0; s * each < r->classes; s++) {
         TENON_VSTORE(sums[s], s, kept);
     }
+    uint word[TENON_VW];
+    words_of(stream, (ulong)(w->at[2] + i), rows, word);
     for (int l = 0; l < rows; l++) {
-        const acc_t target = UNIT(word_of(stream, (ulong)(w->at[2] + i + l))) * total[l];
+        const acc_t target = UNIT(word[l]) * total[l];
         long s = 0, k = -1;
         if (total[l] > 0 && !isinf(total[l])) {
             while ((s + 1) * each < r->classes && !(kept[s * TENON_VW + l] > target)) {
