@@ -6,7 +6,8 @@
  * - resize_rows: sources and targets are contiguous along w. A line is a row of one channel; lines
  *   are numbered n, c, d, h. Vectors lie along w.
  * - resize_channels: sources and targets are contiguous along the channels. A line has args.block
- *   channels; lines are numbered n, d, h. Vectors lie along the channels.
+ *   channels; lines are numbered n, d, h. Vectors lie along the channels, or if these are fewer
+ * than lanes, along the contiguous targets of several pixels.
  *
  * A work-item handles args.chunk targets along w of args.lines lines. Global size: {ceil(w /
  * chunk), ceil(line_count / lines)}, for the channels times ceil(channels / block) in the first
@@ -152,6 +153,57 @@ TENON_INLINE void combine_pixels(acc_t *line, __global const data_t *x,
     }
 }
 
+/* The most weights of a target of an interleaved_row. */
+#define INTERLEAVED_MOST 4
+
+/* The targets of a chunk with all their channels, numbered from 0: the first source of each in the
+ * combined rows, and its weights. Up to a whole vector of them, weights are 0. */
+typedef struct interleaved_row {
+    int count;
+    int source[TENON_RESIZE_CHUNK + TENON_VW];
+    acc_t weight[INTERLEAVED_MOST][TENON_RESIZE_CHUNK + TENON_VW];
+} interleaved_row;
+
+TENON_INLINE int is_interleaved(const resize_chunk *chunk, const resize_rows_args *args)
+{
+    return args->channels < TENON_VW && args->y_stride[4] == args->channels && chunk->is_inner &&
+           args->table[2].most <= INTERLEAVED_MOST;
+}
+
+TENON_FUNCTION void interleave(interleaved_row *row, const resize_chunk *chunk,
+                               const resize_rows_args *args, __global const acc_t *weights)
+{
+    const int channels = (int)args->channels;
+    row->count = (int)(chunk->last - chunk->first) * channels;
+    for (int i = 0; i < row->count + TENON_VW; i++) {
+        const int q = i / channels, within = i < row->count;
+        row->source[i] = within ? chunk->source[q] * channels + i % channels : 0;
+        for (int k = 0; k < args->table[2].most; k++) {
+            const long at = k * (long)args->table[2].targets + chunk->first + q;
+            row->weight[k][i] = within ? weights[at] : 0;
+        }
+    }
+}
+
+TENON_FUNCTION void finish_interleaved(const acc_t *line, __global data_t *y,
+                                       const resize_rows_args *args, const interleaved_row *row)
+{
+    const int channels = (int)args->channels;
+    for (int i = 0; i < row->count; i += TENON_VW) {
+        acc_v sum = splat((acc_t)(-0.0f));
+        for (int k = 0; k < args->table[2].most; k++) {
+            acc_t value[TENON_VW];
+            _Pragma("unroll") for (int l = 0; l < TENON_VW; l++)
+            {
+                value[l] = line[row->source[i + l] + k * channels];
+            }
+            const acc_v w = TENON_VLOAD(0, row->weight[k] + i);
+            sum = w != splat(0) ? TENON_FMA(w, TENON_VLOAD(0, value), sum) : sum;
+        }
+        store_part(y + i, min(row->count - i, TENON_VW), sum);
+    }
+}
+
 TENON_VECTOR_KERNEL void resize_channels(__global const data_t *x, __global data_t *y,
                                          __global const int *integers,
                                          __global const acc_t *numbers, const resize_rows_args args)
@@ -166,6 +218,11 @@ TENON_VECTOR_KERNEL void resize_channels(__global const data_t *x, __global data
     resize_chunk chunk;
     find_chunk(&chunk, &tables, args.table + 2, (long)get_global_id(0) / blocks * args.chunk,
                args.chunk);
+    interleaved_row row;
+    const int interleaved = is_interleaved(&chunk, &args);
+    if (interleaved) {
+        interleave(&row, &chunk, &args, tables.numbers + args.table[2].weights);
+    }
     const long pixels = min(max(chunk.end - chunk.begin, 0L), TENON_RESIZE_LINE / count);
     for (long number = first; number < last; number++) {
         resize_line at;
@@ -180,13 +237,17 @@ TENON_VECTOR_KERNEL void resize_channels(__global const data_t *x, __global data
                                chunk.begin * args.x_stride[4],
                            &args, &d, &h, pixels, count);
         }
+        __global data_t *to = y + args.y_offset + at.n * args.y_stride[0] + c +
+                              at.d * args.y_stride[2] + at.h * args.y_stride[3];
+        if (interleaved && !outside) {
+            finish_interleaved(line, to + chunk.first * args.y_stride[4], &args, &row);
+            continue;
+        }
         for (long q = chunk.first; q < chunk.last; q++) {
             find_entry(&w, &tables, args.table + 2, q);
             w.count = outside ? -1 : w.count;
             finish_pixel(line + max(chunk.source[q - chunk.first], 0) * count,
-                         y + args.y_offset + at.n * args.y_stride[0] + c + at.d * args.y_stride[2] +
-                             at.h * args.y_stride[3] + q * args.y_stride[4],
-                         &args, &w, count);
+                         to + q * args.y_stride[4], &args, &w, count);
         }
     }
 }

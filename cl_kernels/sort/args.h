@@ -38,6 +38,10 @@ enum { SORT_X, SORT_Y, SORT_INDICES, SORT_PAYLOAD, SORT_MOVED, SORT_VIEWS };
 /* Rows of at most this many elements are kept in private memory on CPUs. */
 #define SORT_SHORT 256
 
+/* On CPUs, SORT_LANES rows with at most this many results are selected together. */
+#define SORT_FEW   32
+#define SORT_LANES 16
+
 typedef struct sort_args {
     axis_args axis;
     tenon_i64 limit;  /* number of sorted elements of a row that are written */

@@ -74,6 +74,38 @@ TEST(special_values)
         }
 }
 
+/* Functions of random floats: any bits; powers of any size; quotients that are integers or almost,
+ * on either side of the limit of Tenon's own fmod. */
+TEST(pairs_of_floats)
+{
+    const int64_t count = 100003;
+    test_random random = test_random_for(977);
+    for (uint32_t kind = TENON_ELEMENTWISE_POW; kind < KINDS; kind++) {
+        test_fixture f;
+        test_begin(&f, &tn_operation_elementwise);
+        test_params(&f, tenon_elementwise_params)->kind = kind;
+        for (int i = 0; i < ELEMENTWISE_OPERANDS; i++)
+            f.c.views[i] = test_view(TENON_DTYPE_F32, TEST_ROW, false, 1, &count, 0);
+        test_make(&f);
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t bits[] = {(uint32_t)test_next(&random), (uint32_t)test_next(&random)};
+            const double part = (double)test_between(&random, -1000, 1000) / 1000;
+            float pair[2];
+            memcpy(pair, bits, sizeof pair);
+            if (i % 2 == 0 && kind == TENON_ELEMENTWISE_POW) {
+                pair[0] = i % 4 == 0 ? fabsf(pair[0]) : (float)(1 + part / 3);
+                pair[1] = (float)(150 * part / log2(pair[0]));
+            } else if (i % 2 == 0) {
+                pair[0] = pair[1] * (float)test_between(&random, -5000000, 5000000);
+                pair[0] = nextafterf(pair[0], i % 4 == 0 ? pair[0] : (float)part);
+            }
+            test_set(&f.operands[ELEMENTWISE_A], i, (double)pair[0]);
+            test_set(&f.operands[ELEMENTWISE_B], i, (double)pair[1]);
+        }
+        test_finish(&f, TEST_ALL);
+    }
+}
+
 TEST(plans)
 {
     static const float x[] = {1, 2, 3, 4, 5};

@@ -159,7 +159,8 @@ TEST(thirds)
 TEST(large)
 {
     static const int64_t sizes[][3] = {{1, 301, 700}, {2, 3000, 64}, {1, 5000, 3}, {1, 40, 4001},
-                                       {67, 41, 19},  {130, 300, 5}, {3, 65, 130}, {8, 1, 33}};
+                                       {67, 41, 19},  {130, 300, 5}, {3, 65, 130}, {8, 1, 33},
+                                       {3, 33, 301},  {5, 40, 190}};
     test_random random = test_random_for(3003);
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
         const int64_t *size = sizes[i / 2];

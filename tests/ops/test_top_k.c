@@ -56,6 +56,25 @@ TEST(every_k)
     }
 }
 
+/* CPUs select few results of several rows together. */
+TEST(many_rows)
+{
+    static const int64_t sizes[] = {1, 5, 16, 33, 64, 150};
+    test_random random = test_random_for(834);
+    for (int n = 0; n < 6 * TEST_KEYS_KINDS; n++) {
+        const int64_t size = sizes[n % 6], k = test_between(&random, 1, 40);
+        const bool across = n % 4 == 3;
+        const top_k_case p = {.smallest = test_one_in(&random, 2),
+                              .indices = n % 5 != 0,
+                              .rank = 2,
+                              .axis = across ? 0 : 1,
+                              .shape = {across ? size : 43, across ? 43 : size},
+                              .k = k < size ? k : size,
+                              .keys = (test_keys)(n / 6)};
+        check(&p, type_of(n), &random, TEST_ALL);
+    }
+}
+
 TEST(long_rows)
 {
     test_random random = test_random_for(832);

@@ -12,6 +12,9 @@
 /* Elements of a piece of a CPU's work-item. */
 #define CPU_CHUNK 256
 
+/* From this number of classes on, a piece is a vector of rows. */
+#define MANY_CLASSES 64
+
 /* Configures a solver whose kernel has the family's name. Its work-items on a GPU have one element
  * each. */
 static void configure(tenon_context *context, const char *source, const char *kernel,
@@ -41,6 +44,8 @@ static const char *categorical_configure(tenon_context *context, const tn_proble
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     configure(context, "random/categorical", "categorical", p->dtype, p->element_size[DRAW_Y],
               choice);
+    if (p->number[0] >= MANY_CLASSES)
+        TN_LAYOUT(tn_lines_launch, choice)->cpu_chunk = (int64_t)tn_lanes(context, p->dtype);
     return NULL;
 }
 

@@ -3,11 +3,13 @@
 #include "ops/registry.h"
 #include "ops/resize/internal.h"
 
-#define AWKWARD_N 2
-#define AWKWARD_C 19
+#define AWKWARD_N   2
+#define AWKWARD_C   19
+#define AWKWARD_FEW 3
 
-/* Sizes of x and y: rows longer than a chunk of resize/rows are enlarged, others reduced. */
-static const int64_t sizes[][4] = {{5, 37, 11, 83}, {13, 111, 4, 41}};
+/* Sizes of x and y: rows longer than a chunk of resize/rows are enlarged, others reduced. The last
+ * ones are those of images with few channels, which are adjacent. */
+static const int64_t sizes[][4] = {{5, 37, 11, 83}, {13, 111, 4, 41}, {5, 37, 7, 187}};
 
 /* The parameters of the problem at hand, with different scales in the two dimensions. */
 static void set_params(const resize_problem *like, uint32_t number, tenon_resize_params *params)
@@ -30,13 +32,13 @@ static void set_params(const resize_problem *like, uint32_t number, tenon_resize
 bool tn_resize_awkward_views(const resize_problem *like, uint32_t number, tn_case *c,
                              tenon_tensor *x, tenon_tensor *y)
 {
-    if (number >= sizeof sizes / sizeof *sizes)
+    const bool channels_last = like->x[1] == 1 && like->x[4] != 1, few = number == 2;
+    if (number > 2 || (few && !channels_last))
         return false;
-    const bool channels_last = like->x[1] == 1 && like->x[4] != 1;
-    const int64_t *size = sizes[number];
+    const int64_t *size = sizes[number], channels = few ? AWKWARD_FEW : AWKWARD_C;
     set_params(like, number, (tenon_resize_params *)c->params.bytes);
-    *x = tn_image_view((tenon_dtype)like->dtype, channels_last, AWKWARD_N, AWKWARD_C, size);
-    *y = tn_image_view((tenon_dtype)like->dtype, channels_last, AWKWARD_N, AWKWARD_C, size + 2);
+    *x = tn_image_view((tenon_dtype)like->dtype, channels_last, AWKWARD_N, channels, size);
+    *y = tn_image_view((tenon_dtype)like->dtype, channels_last, AWKWARD_N, channels, size + 2);
     return true;
 }
 

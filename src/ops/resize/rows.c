@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Elements of a work-item's private array, its most targets along w, and its most channels. */
+/* Elements of a work-item's private array; its most targets along w, counted with their channels if
+ * these are fewer than lanes; and its most channels. */
 #define LINE     2048
 #define CHUNK    256
 #define CHANNELS 64
@@ -87,8 +88,13 @@ static int64_t most_outputs(const resize_problem *p, int d)
     return (int64_t)fmin(most + 3, out);
 }
 
+static bool is_narrow(const tenon_context *context, const resize_problem *p)
+{
+    return resize_by_channels(p) && p->c < (int64_t)tn_lanes(context, p->dtype);
+}
+
 /* Sets the number of targets along w for a work-item. Returns why none are possible, or NULL. */
-static const char *set_chunk(const direction *to, rows_layout *l)
+static const char *set_chunk(const tenon_context *context, const direction *to, rows_layout *l)
 {
     const int64_t most = (to->is_backward ? l->flipped : l->table)[2].most;
     l->block = resize_by_channels(to->p) ? tn_min_i64(to->p->c, CHANNELS) : 1;
@@ -97,7 +103,8 @@ static const char *set_chunk(const direction *to, rows_layout *l)
         return "a result has too many weights along w";
     const double step = fmin(fmax(step_of(&to->p->map[2]), 1e-6), 1e6),
                  chunk = (double)room * (to->is_backward ? step : 1 / step);
-    l->chunk = tn_max_i64(chunk < CHUNK ? (int64_t)chunk : CHUNK, 1);
+    const int64_t most_targets = is_narrow(context, to->p) ? CHUNK / to->p->c : CHUNK;
+    l->chunk = tn_max_i64(chunk < (double)most_targets ? (int64_t)chunk : most_targets, 1);
     return NULL;
 }
 
@@ -114,14 +121,13 @@ static tn_work resize_work_of(const tenon_context *context, const direction *to)
         entries += (double)(p->out[d] + (to->is_backward ? p->in[d] : 0));
         *(d < 2 ? &rows : &along) *= fmax(taps, 1);
     }
-    const bool is_narrow = resize_by_channels(p) && p->c < (int64_t)tn_lanes(context, p->dtype);
     return (tn_work){.launches = to->is_backward ? 3 : 2,
                      .items = results / tn_lanes(context, p->dtype),
                      .rate = tn_sum_rate(p->dtype),
                      .scalar = 100 * entries,
                      .vector_elements = lines * (double)to->sources[2] * rows +
                                         (resize_by_channels(p) ? 2 : 4) * results * along,
-                     .single_elements = is_narrow ? results * along : 0};
+                     .single_elements = is_narrow(context, p) ? results * along : 0};
 }
 
 static const char *resize_rows_configure(tenon_context *context, const tn_problem *problem,
@@ -141,7 +147,7 @@ static const char *resize_rows_configure(tenon_context *context, const tn_proble
         if (to.is_backward)
             l->flipped[d] = add_table(p->in[d], p->out[d], most_outputs(p, d), size, &l->bytes);
     }
-    const char *reason = set_chunk(&to, l);
+    const char *reason = set_chunk(context, &to, l);
     if (reason != NULL)
         return reason;
     choice->workspace = (uint64_t)l->bytes;

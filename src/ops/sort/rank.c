@@ -149,18 +149,23 @@ static const char *configure_select(tenon_context *context, const tn_problem *pr
     /* Insertions, if the order of the elements is random, each of which moves half of the list. */
     const double size = (double)p->space.size, k = (double)p->limit;
     const double moves = k * (1 + log(size / k)) * (k / 2 + 4);
+    const bool is_cpu = context->device.is_cpu;
+    const bool by_lanes =
+        is_cpu && p->limit <= SORT_FEW && rows >= SORT_LANES * (int64_t)context->device.model.units;
     if (p->payload_size != 0)
         return "a payload is sorted";
     l->pieces = 1;
-    l->each = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / 8 / p->space.size, 1) : 1;
+    l->each = is_cpu ? tn_max_i64(CPU_CHUNK / 8 / p->space.size, 1) : 1;
+    if (by_lanes)
+        l->each = tn_round_up(l->each, SORT_LANES);
     l->items = tn_ceil_div(rows, l->each);
-    const tn_work work = {.launches = 1,
-                          .items = (double)l->items,
-                          .groups = (double)l->items,
-                          .scalar = (double)rows * (2 * size + 4 * moves),
-                          .bytes =
-                              (double)rows * size * (double)tenon_dtype_size((tenon_dtype)p->dtype),
-                          .reads = TN_LONG_ROWS};
+    const tn_work work = {
+        .launches = 1,
+        .items = (double)l->items,
+        .groups = (double)l->items,
+        .scalar = (double)rows * (by_lanes ? size * (1 + k / 4) + 8 * k : 2 * size + 4 * moves),
+        .bytes = (double)rows * size * (double)tenon_dtype_size((tenon_dtype)p->dtype),
+        .reads = TN_LONG_ROWS};
     tn_choice_add(context, choice, &work);
     tn_sort_options(context, p, choice);
     return NULL;

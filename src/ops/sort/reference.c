@@ -156,7 +156,8 @@ static void top_k_case(const sort_problem *p, const int64_t shape[3], bool gaps,
 }
 
 /* Rows that CPUs keep in private memory, longer ones, and for the radix sort contiguous ones of
- * several pieces. Those of sort/buckets are all long. */
+ * several pieces. Those of sort/buckets are all long. sort/select has more rows than lanes, which
+ * are contiguous in the second case. */
 bool tn_sort_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
@@ -167,8 +168,11 @@ bool tn_sort_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     const bool has_long = is_long || tn_is_solver(choice->solver, &tn_sort_radix);
     if (number == (has_long ? CASES : 2))
         return false;
-    const int64_t shape[] = {2, is_long ? all_long[number] : usual[number],
-                             number == 2 ? 1 : (is_long ? 2 : 3)};
+    const bool is_select = tn_is_solver(choice->solver, &tn_sort_select);
+    const bool single = number == 2 || (is_select && number == 1);
+    const int64_t shape[] = {is_select ? SORT_LANES + 3 : 2,
+                             is_long ? all_long[number] : usual[number],
+                             single ? 1 : (is_long ? 2 : 3)};
     if (p->limit < p->space.size)
         top_k_case(p, shape, number == 1, c);
     else
