@@ -8,6 +8,7 @@
  * exceeds it, some of its planes, rows or pixels at a time.
  */
 #include "base/checked.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/conv/problem/product.h"
 
 #include <math.h>
@@ -162,8 +163,11 @@ static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem
         choice->time = INFINITY;
         return;
     }
-    choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
-                             tn_conv_product_time(context, &product));
+    /* A block may fit the cache, but the tensors are read and written as a whole. */
+    const tn_work whole = {.bytes = tn_conv_bytes(p)};
+    choice->time = fmax(blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
+                                  tn_conv_product_time(context, &product)),
+                        tn_work_time(&context->device.model, &whole));
     tn_choice_add(context, choice, &pack);
     if (!context->device.is_cpu)
         choice->time *= CONV_COLUMNS_DOUBT;
