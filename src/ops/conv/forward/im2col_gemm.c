@@ -163,11 +163,11 @@ static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem
         choice->time = INFINITY;
         return;
     }
-    /* A block may fit the cache, but the tensors are read and written as a whole. */
+    choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
+                             tn_conv_product_time(context, &product));
+    /* A block may fit the cache, but the images are read from memory before they are multiplied. */
     const tn_work whole = {.bytes = tn_conv_bytes(p)};
-    choice->time = fmax(blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
-                                  tn_conv_product_time(context, &product)),
-                        tn_work_time(&context->device.model, &whole));
+    tn_choice_add(context, choice, &whole);
     tn_choice_add(context, choice, &pack);
     if (!context->device.is_cpu)
         choice->time *= CONV_COLUMNS_DOUBT;
