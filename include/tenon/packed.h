@@ -72,12 +72,12 @@ TENON_CALL tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_p
 /** Packs the filters of tenon_conv_forward_packed. The layouts are
  *   - "filter_panels": a matrix in "panels" (see tenon_gemm_pack), with a column for each filter
  *     and a row for each channel of each tap, and the dense filters, so it takes more than twice
- *     the memory. The default on CPUs for more than 8 filters. A convolution on a CPU uses the
- *     panels if x and y have their channels last (their stride along C is 1): by the solvers of
- *     gemm_packed for filters of one element (1x1) if groups is 1 and there is no padding, except
- *     that a stride above 1 requires rows of at least 12 results; otherwise by those of
- *     conv_packed. One of the latter, conv_packed/dense, uses the dense filters. So does every
- *     other call, and one that names a solver of tenon_conv_forward.
+ *     the memory. The default on CPUs. A convolution on a CPU uses the panels if x and y have their
+ *     channels last (their stride along C is 1): by the solvers of gemm_packed for filters of one
+ *     element (1x1) if groups is 1 and there is no padding, except that a stride above 1 requires
+ *     rows of at least 12 results; otherwise by those of conv_packed. One of the latter,
+ *     conv_packed/dense, uses the dense filters. So does every other call, and one that names a
+ *     solver of tenon_conv_forward.
  *   - "filters": dense and row-major. Every solver reads it without rearranging it at each run.
  *     Except for 3x3 filters, it serves images in N C H W order as well as "filter_panels" does,
  *     with less memory.

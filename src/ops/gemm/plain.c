@@ -5,12 +5,16 @@
 /* Above this number of multiply-adds every device has solvers that are many times faster, so this
  * one is never chosen. */
 #define PLAIN_LIMIT (1 << 20)
+/* Columns and rows of a work-group. */
+#define PLAIN_COLS 16
+#define PLAIN_ROWS 4
 
 void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     if (tn_gemm_work(p) > PLAIN_LIMIT)
         choice->never_chosen = "more than 2^20 multiply-adds";
-    const double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
+    const double items = (double)tn_round_up(p->m, PLAIN_ROWS) *
+                         (double)tn_round_up(p->n, PLAIN_COLS) * (double)tn_gemm_batch_count(p);
     const tn_work work = {.launches = 1, .items = items, .scalar = items * ((double)p->k + 8)};
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
@@ -19,11 +23,12 @@ void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_c
 tn_launch tn_gemm_plain_launch(const gemm_problem *p, const char *options, const char *source,
                                const char *kernel)
 {
-    return (tn_launch){.source = source,
-                       .options = options,
-                       .kernel = kernel,
-                       .global = {(size_t)tn_round_up(p->n, 16), (size_t)tn_round_up(p->m, 4)},
-                       .local = {16, 4}};
+    return (tn_launch){
+        .source = source,
+        .options = options,
+        .kernel = kernel,
+        .global = {(size_t)tn_round_up(p->n, PLAIN_COLS), (size_t)tn_round_up(p->m, PLAIN_ROWS)},
+        .local = {PLAIN_COLS, PLAIN_ROWS}};
 }
 
 static const char *gemm_plain_configure(tenon_context *context, const tn_problem *problem,

@@ -101,10 +101,14 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
     return tn_round_up(tn_ceil_div(p->n, tn_max_i64(1, tiles)), AXPY_COLS);
 }
 
+/* Single elements that take as long as adding up the lanes of a dot product: 4 ns on an AVX-512
+ * machine. */
+#define LANES_SUM 5
+
 /* Returns the work. Measured on AVX-512 machines against gemm/cpu_packed and gemm/cpu_direct: this
  * solver reads a large factor faster, but not a small one that stays in the caches. Dot products of
  * many rows process few columns at a time, so their sums are limited by the latency of
- * multiply-adds and of memory. */
+ * multiply-adds and of memory; those of a short k, by adding up the lanes. */
 static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const bool dots = by_dots(p), many_dots = dots && values[SKINNY_MR] > 4;
@@ -112,6 +116,8 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
     const uint64_t size = tenon_dtype_size((tenon_dtype)p->dtype);
     const double bytes = elements(p) * (double)size;
     const double products = passes * values[SKINNY_MR] * elements(p);
+    const double results = dots ? (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p) : 0;
+    const double strided = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0;
     const bool streams = bytes >= (double)SMALL_BYTES && p->k >= LONG_SUM && passes == 1;
     return (tn_work){
         .launches = 1,
@@ -124,7 +130,7 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
                       : streams ? 1.1
                                 : 0.7,
         .vector_elements = tn_gemm_converts(p) ? GEMM_CONVERSION * passes * elements(p) : 0,
-        .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
+        .single_elements = strided + LANES_SUM * results,
         .bytes = bytes * (dots ? 1 : passes),
         .reach = dots ? 1 : 1.28};
 }

@@ -81,8 +81,7 @@ static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {
     if (kind == PACKED_FILTER)
-        return context->device.is_cpu && view->shape[0] > NARROW_COLUMNS ? PACKED_FILTER_PANELS
-                                                                         : PACKED_FILTERS;
+        return context->device.is_cpu ? PACKED_FILTER_PANELS : PACKED_FILTERS;
     bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
     return context->device.is_cpu && !narrow && !tn_packed_is_bytes(view->dtype) ? PACKED_PANELS
                                                                                  : PACKED_ROWS;

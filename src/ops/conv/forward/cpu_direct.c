@@ -9,6 +9,7 @@
 #include "ops/conv/forward/cpu_direct.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/conv/implicit/implicit.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/gemm/cpu.h"
 
 #include <stddef.h>
@@ -223,7 +224,8 @@ static tn_work conv_cpu_direct_work_of(const layout *l)
                     .efficiency = 0.97,
                     .vector_elements = (lays ? 4 * laid : 0) + (stores ? 2 * stored : 0),
                     .single_elements = (lays ? 0 : laid) + (stores ? 0 : stored),
-                    .scalar = taps};
+                    .scalar = taps,
+                    .bytes = tn_conv_bytes(p)};
     add_copy(l, groups, &work);
     return work;
 }

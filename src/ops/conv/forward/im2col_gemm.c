@@ -8,6 +8,7 @@
  * exceeds it, some of its planes, rows or pixels at a time.
  */
 #include "base/checked.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/conv/problem/product.h"
 
 #include <math.h>
@@ -164,6 +165,9 @@ static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem
     }
     choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
                              tn_conv_product_time(context, &product));
+    /* A block may fit the cache, but the images are read from memory before they are multiplied. */
+    const tn_work whole = {.bytes = tn_conv_bytes(p)};
+    tn_choice_add(context, choice, &whole);
     tn_choice_add(context, choice, &pack);
     if (!context->device.is_cpu)
         choice->time *= CONV_COLUMNS_DOUBT;
