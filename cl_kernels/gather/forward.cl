@@ -12,6 +12,31 @@
 #include "common/walk.clh"
 #include "gather/tuple.clh"
 
+/* Copies the elements of a line, each of which has its own tuple. */
+TENON_INLINE void pick_elements(__global const element_t *x, __global const index_t *tuples,
+                                __global element_t *y, const walk *w, const gather_args *args)
+{
+    const long xs = args->walk.step[0], is = args->walk.step[1], ys = args->walk.step[2];
+    const element_t missing = (element_t)args->missing;
+#if TENON_GPU
+    for (long i = w->first; i < w->last; i++) {
+        const long from = selection(tuples, i * is, &args->tuple);
+        y[i * ys] = from >= 0 ? x[i * xs + from] : missing;
+    }
+#else
+    for (long first = w->first; first < w->last; first += TUPLES) {
+        long from[TUPLES];
+        const int count = (int)min((long)TUPLES, w->last - first);
+        selections(tuples + first * is, is, count, &args->tuple, from);
+        for (int l = 0; l < count; l++) {
+            const long i = first + l;
+            const element_t value = x[i * xs + max(from[l], 0L)];
+            y[i * ys] = from[l] >= 0 ? value : missing;
+        }
+    }
+#endif
+}
+
 TENON_KERNEL void forward(__global const element_t *x, __global const index_t *indices,
                           __global element_t *y, const gather_args args)
 {
@@ -30,10 +55,7 @@ TENON_KERNEL void forward(__global const element_t *x, __global const index_t *i
                 fill_line(line, ys, w.first, w.last, missing);
             }
         } else {
-            for (long i = w.first; i < w.last; i++) {
-                const long from = selection(indices, w.at[1] + i * is, &args.tuple);
-                line[i * ys] = from >= 0 ? x[w.at[0] + i * xs + from] : missing;
-            }
+            pick_elements(x + w.at[0], indices + w.at[1], line, &w, &args);
         }
     }
 }

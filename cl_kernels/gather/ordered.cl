@@ -41,6 +41,50 @@ TENON_INLINE void combine_line(__global stored_t *y, long ys, __global const sto
     }
 }
 
+/* Combines element c of a line with the element of y that `to` selects. */
+TENON_INLINE void combine_element(__global stored_t *y, __global const stored_t *updates, long c,
+                                  long to, const scatter_ordered_args *args)
+{
+    const long at = c * args->walk.step[0] + to;
+    store_value(y, at,
+                combine(args->op, (value_t)args->sign, load_value(y, at),
+                        load_value(updates, c * args->walk.step[1])));
+}
+
+/* Combines elements of a line, each of which has its own tuple. Those that other work-items apply
+ * are excluded first, without branches, which processors could not predict. */
+TENON_INLINE void combine_elements(__global stored_t *y, __global const stored_t *updates,
+                                   __global const index_t *tuples, const walk *w, long low,
+                                   const scatter_ordered_args *args)
+{
+    const long is = args->walk.step[2], high = low + args->range;
+    const bool is_shared = get_global_size(1) > 1;
+    for (long first = w->first; first < w->last; first += TUPLES) {
+        long to[TUPLES];
+        uchar from[TUPLES];
+        const int all = (int)min((long)TUPLES, w->last - first);
+        int count = 0;
+        selections(tuples + first * is, is, all, &args->tuple, to);
+        if (!is_shared) {
+            for (int l = 0; l < all; l++) {
+                if (to[l] >= 0) {
+                    combine_element(y, updates, first + l, to[l], args);
+                }
+            }
+            continue;
+        }
+        for (int l = 0; l < all; l++) {
+            const long own = to[l];
+            from[count] = (uchar)l;
+            to[count] = own;
+            count += own >= low && own < high;
+        }
+        for (int l = 0; l < count; l++) {
+            combine_element(y, updates, first + from[l], to[l], args);
+        }
+    }
+}
+
 TENON_KERNEL void ordered(__global const stored_t *updates, __global const index_t *indices,
                           __global stored_t *y, const scatter_ordered_args args)
 {
@@ -61,15 +105,7 @@ TENON_KERNEL void ordered(__global const stored_t *updates, __global const index
                 }
                 continue;
             }
-            for (long c = w.first; c < w.last; c++) {
-                const long to = selection(tuple, c * is, &args.tuple);
-                if (to >= low && to < high) {
-                    __global stored_t *element = y + w.at[0] + c * ys + to;
-                    store_value(
-                        element, 0,
-                        combine(args.op, sign, load_value(element, 0), load_value(from, c * us)));
-                }
-            }
+            combine_elements(y + w.at[0], from, tuple, &w, low, &args);
         }
     }
 }

@@ -3,25 +3,39 @@
  * key, or with SORT_RIGHT of those without a greater one. A work-item handles args.length values of
  * a row; args.limit is the number of values in a row. Global size: at least {rows * pieces}.
  *
+ * On CPUs the searches of several values take turns, so that they wait for memory together.
+ *
  * TENON_KEY: see sort/keys.clh.
  */
 #include "sort/keys.clh"
 
-/* Returns the number of elements whose key is less than `key`, or not greater if `right`. */
-TENON_INLINE int place_of(__global const key_t *x, long step, long size, key_rule rule, key_t key,
-                          int right)
+/* Searches that take turns. */
+#if TENON_GPU
+#define SEARCHES 1
+#else
+#define SEARCHES 16
+#endif
+
+/* Sets places[i] to the number of elements whose key is less than keys[i], or not greater if
+ * `right` is 1. */
+TENON_INLINE void find_places(__global const key_t *x, long step, int size, key_rule rule,
+                              const key_t *keys, int right, int *places)
 {
-    long low = 0, high = size;
-    while (low < high) {
-        const long middle = low + (high - low) / 2;
-        const key_t other = key_of(x[middle * step], rule);
-        if (other < key || (right && other == key)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    TENON_UNROLL
+    for (int i = 0; i < SEARCHES; i++) {
+        places[i] = 0;
     }
-    return (int)low;
+    /* The first step is not from the middle: in a row whose size is a power of two, the elements
+     * that all searches read would have distances for which caches have few places. */
+    int skip = max((int)((long)size * 6 / 13), 1);
+    for (int left = size; left > 0; skip = left - left / 2) {
+        TENON_UNROLL
+        for (int i = 0; i < SEARCHES; i++) {
+            const key_t other = key_of(x[(long)(places[i] + skip - 1) * step], rule);
+            places[i] += ((other < keys[i]) | (right & (other == keys[i]))) ? skip : 0;
+        }
+        left -= skip;
+    }
 }
 
 TENON_KERNEL void search(__global const key_t *sorted, __global const key_t *values,
@@ -35,10 +49,22 @@ TENON_KERNEL void search(__global const key_t *sorted, __global const key_t *val
     const axis_row r = axis_row_of(&args.axis, row, SORT_INDICES + 1);
     const long first = id % args.pieces * args.length;
     const long last = min(first + args.length, (long)args.limit);
-    for (long i = first; i < last; i++) {
-        const key_t key = key_of(values[r.at[SORT_Y] + i * args.axis.axis[SORT_Y]], rule);
-        indices[r.at[SORT_INDICES] + i * args.axis.axis[SORT_INDICES]] =
-            place_of(sorted + r.at[SORT_X], args.axis.axis[SORT_X], args.axis.size, rule, key,
-                     args.flags & SORT_RIGHT);
+    const int right = (args.flags & SORT_RIGHT) != 0;
+    for (long i = first; i < last; i += SEARCHES) {
+        key_t keys[SEARCHES];
+        int places[SEARCHES];
+        TENON_UNROLL
+        for (int l = 0; l < SEARCHES; l++) {
+            keys[l] =
+                key_of(values[r.at[SORT_Y] + min(i + l, last - 1) * args.axis.axis[SORT_Y]], rule);
+        }
+        find_places(sorted + r.at[SORT_X], args.axis.axis[SORT_X], (int)args.axis.size, rule, keys,
+                    right, places);
+        TENON_UNROLL
+        for (int l = 0; l < SEARCHES; l++) {
+            if (i + l < last) {
+                indices[r.at[SORT_INDICES] + (i + l) * args.axis.axis[SORT_INDICES]] = places[l];
+            }
+        }
     }
 }
