@@ -127,13 +127,14 @@ TENON_INLINE void transpose_halves(const keys_v *from, keys_v *to)
 
 /* Loads elements `first` to first + count - 1 of each row: lane l of bits[i] is element first + i
  * of row l. */
-TENON_INLINE void load_columns(const sort_row *rows, long first, int count, long step, keys_v *bits)
+TENON_INLINE void load_columns(__global const key_t *const *rows, long first, int count, long step,
+                               keys_v *bits)
 {
     if (step == 1 && count == KEYS_VW) {
         keys_v other[KEYS_VW];
 #pragma unroll
         for (int l = 0; l < KEYS_VW; l++) {
-            bits[l] = TENON_CAT(vload, KEYS_VW)(0, rows[l].x + first);
+            bits[l] = TENON_CAT(vload, KEYS_VW)(0, rows[l] + first);
         }
         transpose_halves(bits, other);
         transpose_halves(other, bits);
@@ -144,20 +145,24 @@ TENON_INLINE void load_columns(const sort_row *rows, long first, int count, long
     for (int i = 0; i < count; i++) {
         key_t column[KEYS_VW];
         for (int l = 0; l < KEYS_VW; l++) {
-            column[l] = rows[l].x[(first + i) * step];
+            column[l] = rows[l][(first + i) * step];
         }
         bits[i] = TENON_CAT(vload, KEYS_VW)(0, column);
     }
 }
 
-/* Selects in KEYS_VW rows, each of which has a lane. */
-TENON_FUNCTION void select_lanes(const sort_row *rows, const sort_args *args, key_rule rule)
+/* Selects in KEYS_VW rows from row r on, each of which has a lane. */
+TENON_FUNCTION void select_lanes(SORT_OPERANDS, const sort_args *args, key_rule rule, long r)
 {
     const long size = args->axis.size, step = args->axis.axis[SORT_X], limit = args->limit;
     keys_v keys[SORT_FEW + 1];
     places_v places[SORT_FEW + 1];
     keys_v bits[KEYS_VW];
     int place[KEYS_VW * SORT_FEW];
+    __global const key_t *rows[KEYS_VW];
+    for (int l = 0; l < KEYS_VW; l++) {
+        rows[l] = x + axis_row_of(&args->axis, r + l, SORT_VIEWS).at[SORT_X];
+    }
     for (long first = 0; first < size; first += KEYS_VW) {
         const int count = (int)min(size - first, (long)KEYS_VW);
         load_columns(rows, first, count, step, bits);
@@ -174,9 +179,10 @@ TENON_FUNCTION void select_lanes(const sort_row *rows, const sort_args *args, ke
         TENON_CAT(vstore, KEYS_VW)(places[k], k, place);
     }
     for (int l = 0; l < KEYS_VW; l++) {
+        const sort_row row = sort_row_of(x, y, indices, payload, moved, args, r + l);
         for (long k = 0; k < limit; k++) {
             const int from = place[k * KEYS_VW + l];
-            put_sorted(rows + l, args, rows[l].x[from * step], from, k);
+            put_sorted(&row, args, row.x[from * step], from, k);
         }
     }
 }
@@ -190,11 +196,7 @@ TENON_KERNEL void select_rows(SORT_OPERANDS, const sort_args args)
     long r = begin;
 #if !TENON_GPU
     for (; limit <= SORT_FEW && r + KEYS_VW <= end; r += KEYS_VW) {
-        sort_row rows[KEYS_VW];
-        for (int l = 0; l < KEYS_VW; l++) {
-            rows[l] = sort_row_of(x, y, indices, payload, moved, &args, r + l);
-        }
-        select_lanes(rows, &args, rule);
+        select_lanes(x, y, indices, payload, moved, &args, rule, r);
     }
 #endif
     for (; r < end; r++) {

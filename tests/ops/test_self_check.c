@@ -36,6 +36,7 @@ static void make_mutant(const tn_family *family, const char *name, uint64_t spoi
     mutant.original = tn_solver_named(family, name);
     assert_non_null(mutant.original);
     mutant.solver = *mutant.original;
+    mutant.solver.copy_of = mutant.original;
     mutant.solver.launch = launch_unless_spoiled;
     mutant.solvers[0] = &mutant.solver;
     mutant.family = *family;
