@@ -78,8 +78,8 @@ TENON_INLINE int await_share(const rnn_args *args, const rnn_tensors *t, int pro
     return done;
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void shared(RNN_POINTERS,
-                                                                        const rnn_args args)
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void shared(RNN_POINTERS,
+                                                                               const rnn_args args)
 {
     const rnn_tensors t = RNN_TENSORS(args);
     const long own = get_group_id(0);
