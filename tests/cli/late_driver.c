@@ -63,20 +63,22 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_di
 }
 
 __attribute__((visibility("default"))) cl_int
-clGetProgramInfo(cl_program program, cl_program_info name, size_t size, void *value, size_t *needed)
+clGetProgramInfo(cl_program program, cl_program_info param_name, size_t param_value_size,
+                 void *param_value, size_t *param_value_size_ret)
 {
     void *next = dlsym(dlopen("libOpenCL.so.1", RTLD_NOW), "clGetProgramInfo");
     const struct timespec second = {.tv_sec = 1};
     get_program_info get;
     memcpy(&get, &next, sizeof get);
-    if (name != CL_PROGRAM_BINARY_SIZES)
-        return get(program, name, size, value, needed);
+    if (param_name != CL_PROGRAM_BINARY_SIZES)
+        return get(program, param_name, param_value_size, param_value, param_value_size_ret);
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&is_torn_down))
         fail("a binary is queried after the driver was torn down");
     if (is_late("LATE_QUERY", &queries))
         nanosleep(&second, NULL);
-    const cl_int error = get(program, name, size, value, needed);
+    const cl_int error =
+        get(program, param_name, param_value_size, param_value, param_value_size_ret);
     atomic_fetch_sub(&inside, 1);
     return error;
 }
