@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tests processes that end during a trial or a self-check: an orderly end leaves no crash guard, any
-other end counts as one crash.
+other end counts as one crash. Also tests that a driver which registers an exit handler late is not
+used once that handler runs.
 
-    check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so
+    check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so path/to/ending path/to/late_driver.so
 """
 import signal
 import subprocess
@@ -13,8 +14,8 @@ import unittest
 
 from in_folder import WithStore
 
-TENON, BACKGROUND, HELD_DRIVER = sys.argv[1:4]
-del sys.argv[1:4]
+TENON, BACKGROUND, HELD_DRIVER, ENDING, LATE_DRIVER = sys.argv[1:6]
+del sys.argv[1:6]
 LIMIT = 300  # seconds to wait for an expected event
 CALL = ("check", "gemm", "a=f32:64x64", "b=f32:64x64", "d=f32:64x64")
 # In a process with an empty store, the first launch is the trial of fma, which every build requires,
@@ -109,6 +110,26 @@ class Ends(WithStore):
         process.communicate(timeout=LIMIT)
         self.assertEqual(len(self.marks()), 1)
         self.check_next()
+
+    def end_late(self, way, state, **late):
+        """Ends a process whose driver registers an exit handler at this launch or query."""
+        self.use_store(f"{way}.{late}")
+        created = self.place / "late"
+        created.unlink(missing_ok=True)
+        done = subprocess.run([ENDING, way, state], capture_output=True, text=True, check=False, timeout=LIMIT,
+                              env=dict(self.environment, LD_PRELOAD=LATE_DRIVER, LATE_FILE=str(created), **late))
+        self.assertEqual(done.returncode, 0, (way, late, done.stdout + done.stderr))
+        self.assertTrue(created.exists())
+
+    def test_a_driver_that_registers_a_handler_in_a_query_of_a_binary(self):
+        """The process ends during the query, in a thread that has used Tenon or in one that has not."""
+        for query in ("1", "2"):
+            for way in ("return", "exit-elsewhere"):
+                self.end_late(way, "waiting", LATE_QUERY=query)
+
+    def test_a_driver_that_registers_a_handler_after_many_launches(self):
+        """Programs are still to be written when the process ends."""
+        self.end_late("return", "calling", LATE_LAUNCH="200")
 
 
 if __name__ == "__main__":

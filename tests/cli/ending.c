@@ -5,8 +5,10 @@
  *
  * STATE is "idle": one call has completed; "building": plans are being built in the background;
  * "rested": like idle, and the built program has been written to the store; "count": like idle, and
- * prints how many programs were built and how many were loaded. The environment variable
- * TENON_TEST_DELAY is the number of microseconds to wait before ending.
+ * prints how many programs were built and how many were loaded; "waiting": two programs have been
+ * used, and the file LATE_FILE exists, which late_driver.c creates; "calling": like idle, with
+ * calls until that file exists. The environment variable TENON_TEST_DELAY is the number of
+ * microseconds to wait before ending.
  */
 #define _GNU_SOURCE
 #include <tenon/tenon.h>
@@ -77,6 +79,9 @@ static tenon_status use(void)
     for (int i = 0; i < SIZE && status == TENON_OK; i++)
         if (values[i] != (i % 3 == 2 ? 1 : 0))
             fail("a wrong result");
+    params.activation.kind = TENON_ACTIVATION_TANH;
+    if (status == TENON_OK && strcmp(state, "waiting") == 0)
+        status = tenon_activation_forward(stream, &params, &x, &x, NULL);
     tenon_memory_destroy(&x.memory);
     return status;
 }
@@ -118,6 +123,13 @@ static void rest(void)
             sleep_for(10000);
 }
 
+/* Returns true if the preloaded driver has created its file. */
+static bool has_file(void)
+{
+    const char *path = getenv("LATE_FILE");
+    return path == NULL || access(path, F_OK) == 0;
+}
+
 static void get_busy(void)
 {
     begin();
@@ -132,6 +144,11 @@ static void get_busy(void)
         printf("built %" PRIu64 " loaded %" PRIu64 "\n", seen.programs_built, seen.programs_loaded);
         fflush(stdout);
     }
+    while (strcmp(state, "waiting") == 0 && !has_file())
+        sleep_for(10000);
+    while (strcmp(state, "calling") == 0 && !has_file())
+        if (use() != TENON_OK)
+            fail("use");
     delay();
 }
 

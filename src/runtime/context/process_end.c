@@ -11,11 +11,13 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* Limits of handlers to register, since each costs memory. Handlers that a driver registers later
- * do not affect a build. */
-#define MAX_HANDLERS      64
-#define MAX_LATE_HANDLERS 4096
-#define MAX_HOOKS         4
+/* Limits of handlers to register, since each costs memory: in all, after launches since the last
+ * build, and by threads that end. A driver may register handlers beyond these limits; the process
+ * then stays unsettled, and the thread that ends it registers one more. */
+#define MAX_HANDLERS        4096
+#define MAX_LAUNCH_HANDLERS 64
+#define MAX_LATE_HANDLERS   4096
+#define MAX_HOOKS           4
 
 /* Maximum number of handlers that the watch thread registers, and the number of milliseconds
  * without activity after which it ends. */
@@ -31,9 +33,9 @@ static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10
 #define MAX_WRITE (1000 * MILLISECOND)
 
 static tn_once once = TN_ONCE_INIT;
-static atomic_uint handlers, late_handlers;
-/* The gate's entry count when the last handler was registered, and when nothing was running. */
-static atomic_uint_fast64_t registered, seen;
+static atomic_uint handlers, launch_handlers, late_handlers;
+/* The gate's entry count when nothing was running and a handler had been registered since. */
+static atomic_uint_fast64_t seen;
 /* The stream whose kernels may be running, &several for more than one, NULL for none. */
 static const char several;
 static _Atomic(const void *) runner;
@@ -152,19 +154,25 @@ static void register_handler(void)
     tn_mutex_unlock(&registering);
 }
 
-/* Returns true if something is being built, or may have been running since the last handler was
- * registered. */
+/* Returns true if the driver is working, or may have worked since the last handler was registered.
+ * The gate is closed while a program is written. */
 static bool is_unsettled(void)
 {
-    return tn_gate_is_used() || atomic_load(&seen) != tn_gate_entries();
+    return tn_gate_is_used() || tn_gate_is_closed() || atomic_load(&seen) != tn_gate_entries();
+}
+
+/* Counts one more. Returns false if `most` are reached. */
+static bool count_up(atomic_uint *count, unsigned most)
+{
+    return atomic_load_explicit(count, memory_order_relaxed) < most &&
+           atomic_fetch_add(count, 1) < most;
 }
 
 /* Also called when only the thread ends, not the process. */
 static void thread_ends(void *nothing)
 {
     (void)nothing;
-    if (!tn_gate_is_shut() && is_unsettled() &&
-        atomic_fetch_add(&late_handlers, 1) < MAX_LATE_HANDLERS)
+    if (!tn_gate_is_shut() && is_unsettled() && count_up(&late_handlers, MAX_LATE_HANDLERS))
         register_handler();
 }
 
@@ -241,30 +249,35 @@ void tn_process_note_launch(const void *stream)
         atomic_store(&runner, &several);
 }
 
-static void renew(uint64_t entries)
+/* Returns false if no handler is registered, because of a limit or the end of the process. */
+static bool renew(void)
 {
-    if (atomic_load_explicit(&handlers, memory_order_relaxed) < MAX_HANDLERS &&
-        atomic_exchange(&registered, entries) != entries && !tn_gate_is_shut() &&
-        atomic_fetch_add(&handlers, 1) < MAX_HANDLERS)
-        register_handler();
+    if (tn_gate_is_shut() || !count_up(&launch_handlers, MAX_LAUNCH_HANDLERS) ||
+        !count_up(&handlers, MAX_HANDLERS))
+        return false;
+    register_handler();
+    return true;
 }
 
 void tn_process_reregister(const void *stream)
 {
     const uint64_t entries = tn_gate_entries();
-    renew(entries);
+    if (stream == NULL)
+        atomic_store(&launch_handlers, 0);
+    const bool is_renewed = (stream == NULL || atomic_load(&seen) != entries) && renew();
     if (stream != NULL)
         (void)atomic_compare_exchange_strong(&runner, &stream, NULL);
-    if (atomic_load(&runner) == NULL && !tn_gate_is_used())
+    if (is_renewed && atomic_load(&runner) == NULL && !tn_gate_is_used())
         atomic_store(&seen, entries);
 }
 
 void tn_process_is_idle(void)
 {
     const uint64_t entries = tn_gate_entries();
-    renew(entries);
+    const bool is_renewed = atomic_load(&seen) != entries && renew();
     atomic_store(&runner, NULL);
-    atomic_store(&seen, entries);
+    if (is_renewed)
+        atomic_store(&seen, entries);
 }
 
 void tn_process_on_end(void (*hook)(void))

@@ -3,12 +3,13 @@
  * driver's compiler is torn down, withdraw the crash guard's records, write programs to the store,
  * and refuse every later call of the driver.
  *
- * A driver registers exit handlers when it is loaded and during its first builds and launches.
- * Exit handlers run in reverse order of registration, so Tenon registers its own again after each
- * of these. If the process ends in the middle of one, the thread that ends it registers the
- * handler before any handler runs, provided that the thread has used Tenon and the C library
- * allows it (glibc does). For other threads, a watch thread registers the handler every
- * millisecond while the first builds and launches are in progress.
+ * A driver registers exit handlers when it is loaded and whenever it uses a part of its compiler
+ * for the first time: during builds, launches, and queries of a program's binary. Exit handlers run
+ * in reverse order of registration, so Tenon registers its own again after these. If the process
+ * ends in the middle of one, the thread that ends it registers the handler before any handler runs,
+ * provided that the thread has used Tenon and the C library allows it (glibc does). For other
+ * threads, a watch thread registers the handler every millisecond while the first builds and
+ * launches are in progress.
  */
 #ifndef TN_RUNTIME_CONTEXT_PROCESS_END_H
 #define TN_RUNTIME_CONTEXT_PROCESS_END_H
@@ -19,8 +20,9 @@ void tn_process_begin(void);
 /* Notes that kernels are enqueued in a stream. Cheap. */
 void tn_process_note_launch(const void *stream);
 
-/* Notes that a build has ended (NULL), or that all work of a stream has completed. The driver may
- * have registered exit handlers meanwhile, so Tenon's is registered again. Cheap. */
+/* Notes that the driver has built a program or returned its binary (NULL), or that all work of a
+ * stream has completed. The driver may have registered exit handlers meanwhile, so Tenon's is
+ * registered again. Cheap. */
 void tn_process_reregister(const void *stream);
 
 /* Like tn_process_reregister, when nothing is being built or running in the whole process. */

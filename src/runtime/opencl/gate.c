@@ -75,6 +75,11 @@ bool tn_gate_is_used(void)
     return within() > 0;
 }
 
+bool tn_gate_is_closed(void)
+{
+    return atomic_load(&tn_gate_now) == TN_GATE_CLOSED;
+}
+
 bool tn_gate_drain(unsigned own, uint64_t until)
 {
     while (within() > own) {

@@ -51,6 +51,9 @@ uint64_t tn_gate_entries(void);
 /* Returns true if any thread is inside. */
 bool tn_gate_is_used(void);
 
+/* Returns true if the gate is closed, which includes the wait for threads to leave. */
+bool tn_gate_is_closed(void);
+
 /* Closes the gate and waits, until the time `until` of tn_now(), for all threads to leave. Returns
  * false if a thread is still inside then, or if the gate was already closed or shut. */
 bool tn_gate_close(uint64_t until);

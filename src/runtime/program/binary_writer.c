@@ -165,6 +165,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     if (is_idle(context, until)) {
         tn_process_is_idle();
         result = write_next(context, validations, &written) ? WRITTEN : NOTHING_LEFT;
+        tn_process_reregister(NULL);
     }
     if (result == WRITTEN && tn_now() - began > MIN_IDLE)
         patience = tn_now() - began;

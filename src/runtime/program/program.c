@@ -154,8 +154,12 @@ void tn_programs_judge(tenon_context *validation, bool right)
     }
     tn_mutex_unlock(&cache->lock);
     tn_written written;
-    while (right && !validation->device.keeps_builds && tn_programs_keep_next(validation, &written))
+    if (!right || validation->device.keeps_builds || tn_gate_enter("tn_programs_judge") != TENON_OK)
+        return;
+    while (tn_programs_keep_next(validation, &written))
         ;
+    tn_gate_leave();
+    tn_process_reregister(NULL);
 }
 
 static tenon_status get_program(tenon_context *context, const struct tenon_kernel_file *source,
@@ -182,6 +186,10 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     tenon_status status = tn_gate_enter(source->name);
     if (status == TENON_OK) {
         status = tn_program_build(context, &built);
+        /* Programs of a validation context are checked first. If binaries are expensive, the binary
+         * writer writes them later (binary_writer.h). */
+        if (status == TENON_OK && context->owner == NULL && !context->device.keeps_builds)
+            (void)tn_program_keep(context, &built, NULL);
         tn_gate_leave();
         tn_process_reregister(NULL);
     }
@@ -195,10 +203,6 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     tn_mutex_unlock(&cache->lock);
     if (status != TENON_OK)
         return status;
-    /* Programs of a validation context are checked first. If binaries are expensive, the binary
-     * writer writes them later (binary_writer.h). */
-    if (context->owner == NULL && !context->device.keeps_builds)
-        (void)tn_program_keep(context, program, NULL);
     *out = program;
     return TENON_OK;
 }
