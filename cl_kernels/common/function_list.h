@@ -25,7 +25,7 @@
     X(11, EXP2, exp2, 1, 3, exp2(x), exp2(x))                                                      \
     X(12, EXPM1, expm1, 1, 3, FUNCTION_OWN(expm1)(x), expm1(x))                                    \
     X(13, LOG, log, 1, 3, log(x), log(x))                                                          \
-    X(14, LOG2, log2, 1, 3, function_log2(x), log2(x))                                                      \
+    X(14, LOG2, log2, 1, 3, function_log2(x), log2(x))                                             \
     X(15, LOG10, log10, 1, 3, log10(x), log10(x))                                                  \
     X(16, LOG1P, log1p, 1, 2, log1p(x), log1p(x))                                                  \
     X(17, SIN, sin, 1, 4, function_sin(x), sin(x))                                                 \
@@ -34,8 +34,8 @@
     X(20, ASIN, asin, 1, 4, asin(x), asin(x))                                                      \
     X(21, ACOS, acos, 1, 4, acos(x), acos(x))                                                      \
     X(22, ATAN, atan, 1, 5, atan(x), atan(x))                                                      \
-    X(23, SINH, sinh, 1, 4, function_sinh(x), sinh(x))                                                      \
-    X(24, COSH, cosh, 1, 4, function_cosh(x), cosh(x))                                                      \
+    X(23, SINH, sinh, 1, 4, function_sinh(x), sinh(x))                                             \
+    X(24, COSH, cosh, 1, 4, function_cosh(x), cosh(x))                                             \
     X(25, TANH, tanh, 1, 5, FUNCTION_OWN(tanh)(x), tanh(x))                                        \
     X(26, ASINH, asinh, 1, 4, asinh(x), asinh(x))                                                  \
     X(27, ACOSH, acosh, 1, 4, acosh(x), acosh(x))                                                  \
