@@ -161,11 +161,11 @@ static bool is_unsettled(void)
     return tn_gate_is_used() || tn_gate_is_closed() || atomic_load(&seen) != tn_gate_entries();
 }
 
-/* Counts one more. Returns false if `most` are reached. */
-static bool count_up(atomic_uint *count, unsigned most)
+/* Counts one more. Returns false if the limit is reached. */
+static bool count_up(atomic_uint *count, unsigned limit)
 {
-    return atomic_load_explicit(count, memory_order_relaxed) < most &&
-           atomic_fetch_add(count, 1) < most;
+    return atomic_load_explicit(count, memory_order_relaxed) < limit &&
+           atomic_fetch_add(count, 1) < limit;
 }
 
 /* Also called when only the thread ends, not the process. */
