@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         failed |= report(&own[m], &one);
     const float last = network_mean_square(stream, &one.y, &one.target);
     printf("error %.3g, at first %.3g\n", (double)last, (double)first);
-    failed |= !(last < first / 10);
+    failed |= !(last < first / 5);
     team_close(&divided);
     team_close(&alone);
     tenon_group_destroy(group);
