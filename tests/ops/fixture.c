@@ -27,11 +27,19 @@ tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t
     return view;
 }
 
+/* Sizes of random shapes. With at most so many elements before a long axis, a tensor fits into one
+ * allocation of a device with little memory. */
+enum { LONG = 70, MOST_BEFORE_LONG = 5000 };
+
 uint32_t test_random_shape(test_random *random, int64_t shape[TENON_MAX_RANK])
 {
     const uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
-    for (uint32_t d = 0; d < rank; d++)
-        shape[d] = test_between(random, 1, rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < rank; d++) {
+        const bool is_long = rank <= 4 && test_one_in(random, 3) && elements < MOST_BEFORE_LONG;
+        shape[d] = test_between(random, 1, rank > 4 ? 3 : is_long ? LONG : 6);
+        elements *= shape[d];
+    }
     return rank;
 }
 
