@@ -23,8 +23,8 @@ class Random(Arrays):
         while d < len(shape):
             kind = int(self.rng.integers(6 if with_tensors else 3))
             k = u = None
-            if kind == 0 and len(array) < 6 and len(shape) < 4:
-                pass  # a new dimension
+            if kind == 0 and len(array) < 4 and len(shape) < 4:
+                pass  # a new dimension; with those of an index of two dimensions, a tensor has at most 8
             elif kind in (3, 4):
                 k = self.rng.integers(-shape[d], shape[d], broadcast)
                 u = tenon.tensor(k.astype("i4")) if kind == 3 else k.tolist() if broadcast else tenon.tensor(k)

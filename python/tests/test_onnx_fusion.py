@@ -154,7 +154,9 @@ class Fusion(unittest.TestCase):
         self.check(proto, x, 2 * s * np.clip(s + 3, 0, 6) / 6 + 1, ["ConvAffine", "HardSwish", "ScaleShift"])
         made = tenon.onnx.prepare(proto)
         made.run([x])
-        self.assertEqual(len(made.describe()), 1, made.describe())  # all of it is part of the convolution
+        # All of it is part of the convolution, or of one chain after it if the device's convolution takes less.
+        steps = [text.split("/")[0] for text in made.describe()]
+        self.assertIn(steps, (["conv"], ["conv", "elementwise_chain"]), made.describe())
 
     def test_a_convolution_of_a_scaled_image(self):
         x, w, bias = array(7, 2, 4, 5, 5), array(8, 6, 2, 1, 1), array(9, 6)
