@@ -13,9 +13,10 @@
  *   product   [d][n][padded]: the vector that the second product multiplies
  *   update    [d][n][padded]: z of a GRU whose n is computed by the second product
  *
- * rnn/shared keeps the values of every step: state and cell begin with a dimension of steps + 1,
- * product and update with one of steps; and it has
- *   progress  [share][RNN_PROGRESS]: an int, the products of which the work-group's share is done
+ * rnn/shared keeps the values of every step: state and cell have steps + 1 as an additional first
+ * dimension, product and update have steps. It also has
+ *   progress  [work-group][RNN_PROGRESS]: an int that counts the products of which the work-group
+ *             has computed its share
  */
 #ifndef TENON_RNN_ARGS_H
 #define TENON_RNN_ARGS_H
@@ -83,8 +84,8 @@ typedef struct rnn_args {
     tenon_i64 hn_stride[3], cn_stride[3]; /* direction, sequence, unit */
     tenon_i64 lengths_stride;
     tenon_i64 rows_each; /* sequences per work-item */
-    /* Of rnn/shared: its place, work-groups, and reads of a counter after which one waits no more
-     */
+    /* Of rnn/shared: the place of the counters, the number of work-groups, and the number of times
+     * that a counter is read before a wait ends. */
     tenon_i64 progress, shares, patience;
     /* Of the gradient only, in which y is an input, and hn and cn are dh0 and dc0. */
     tenon_i64 h0_offset, c0_offset, dy_offset, dgates_offset; /* per call */

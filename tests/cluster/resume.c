@@ -4,9 +4,9 @@
  *
  *     resume FILE STEPS VICTIM STEP MICROSECONDS
  *
- * The victim is killed so many microseconds, at most LATEST, after that step begins; a negative
- * step means no victim. The job takes longer, however fast the machine is: MARGIN steps follow, and
- * each waits for a millisecond.
+ * Process VICTIM is killed MICROSECONDS (at most LATEST) after step STEP begins; if STEP is
+ * negative, no process is killed. At least MARGIN steps follow, each of which waits for a
+ * millisecond, so the process is killed before the job ends, however fast the machine is.
  */
 #include "cluster.h"
 

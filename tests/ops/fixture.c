@@ -27,8 +27,9 @@ tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t
     return view;
 }
 
-/* Sizes of random shapes. With at most so many elements before a long axis, a tensor fits into one
- * allocation of a device with little memory. */
+/* The maximum size of a long axis of a random shape, and the number of elements in the axes before
+ * it from which on an axis is short. Tensors then fit into one allocation of a device with little
+ * memory. */
 enum { LONG = 70, MOST_BEFORE_LONG = 5000 };
 
 uint32_t test_random_shape(test_random *random, int64_t shape[TENON_MAX_RANK])

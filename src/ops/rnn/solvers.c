@@ -201,7 +201,23 @@ static tenon_status record_steps(const char *caller, tn_recording *recording, co
     return tn_record(caller, recording, &launch);
 }
 
-static const char too_large[] = "the workspace is too large";
+/* Returns the number of products with h, or with what follows from it. */
+static double product_count(const rnn_problem *p)
+{
+    return (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
+}
+
+/* Adds the time of the preparation and of the steps, whose work is given, and sets the options.
+ * Returns why the solver cannot serve, or NULL. */
+static const char *add_work(tenon_context *context, const rnn_problem *p, const rnn_layout *l,
+                            const tn_work *work, int32_t group, tn_choice *choice)
+{
+    if (!add_begin(context, p, l, choice))
+        return "the workspace is too large";
+    tn_choice_add(context, choice, work);
+    rnn_options(context, p, group, choice);
+    return NULL;
+}
 
 /* rnn/step */
 
@@ -226,25 +242,21 @@ static const char *rnn_step_configure(tenon_context *context, const tn_problem *
 {
     const rnn_problem *p = (const rnn_problem *)problem;
     rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
-    const double steps = (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
+    const double products = product_count(p);
     tn_rnn_lay_out(context, p, 0, l);
     l->rows_each = rows_of_step(context, p, l);
     const double groups =
         (double)panel_count(p, l) * (double)tn_ceil_div(p->size.batch, l->rows_each);
     const bool is_cpu = context->device.is_cpu;
-    const tn_work work = {.launches = steps * (is_cpu ? WAITING_LAUNCH : 1),
+    const tn_work work = {.launches = products * (is_cpu ? WAITING_LAUNCH : 1),
                           .follows = true,
                           .reach = is_cpu ? STEP_REACH : 0,
-                          .groups = is_cpu ? groups * fmax(steps, 1) : 0,
+                          .groups = is_cpu ? groups * fmax(products, 1) : 0,
                           .rate = tn_sum_rate(p->dtype),
                           .multiply_adds = multiply_adds(p, (double)p->size.batch),
                           .efficiency = p->size.batch > 1 ? SEVERAL_ROWS : ONE_ROW,
                           .bytes = panel_bytes(p) * (double)p->size.steps};
-    if (!add_begin(context, p, l, choice))
-        return too_large;
-    tn_choice_add(context, choice, &work);
-    rnn_options(context, p, 1, choice);
-    return NULL;
+    return add_work(context, p, l, &work, 1, choice);
 }
 
 static tenon_status record_step(const char *caller, tn_recording *recording, const rnn_problem *p,
@@ -316,7 +328,6 @@ static const char *rnn_shared_configure(tenon_context *context, const tn_problem
         return "there are too many steps";
     tn_rnn_lay_out(context, p, shares, l);
     l->rows_each = rows_of_step(context, p, l);
-    const double products = (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
     const tn_work work = {.launches = 1,
                           .follows = true,
                           .groups = (double)shares,
@@ -324,12 +335,8 @@ static const char *rnn_shared_configure(tenon_context *context, const tn_problem
                           .multiply_adds = multiply_adds(p, (double)p->size.batch),
                           .efficiency = p->size.batch > 1 ? SEVERAL_ROWS : ONE_ROW,
                           .bytes = panel_bytes(p) * (double)p->size.steps};
-    if (!add_begin(context, p, l, choice))
-        return too_large;
-    tn_choice_add(context, choice, &work);
-    choice->time += SHARED_PRODUCT * (double)shares * products;
-    rnn_options(context, p, 1, choice);
-    return NULL;
+    choice->time += SHARED_PRODUCT * (double)shares * product_count(p);
+    return add_work(context, p, l, &work, 1, choice);
 }
 
 static tenon_status rnn_shared_launch(const char *caller, tn_recording *recording,
@@ -390,11 +397,7 @@ static const char *rnn_sequence_configure(tenon_context *context, const tn_probl
                           .multiply_adds = multiply_adds(p, (double)p->size.batch),
                           .efficiency = l->rows_each > 1 ? SEVERAL_ROWS : ONE_ROW,
                           .bytes = panel_bytes(p) * (double)p->size.steps * shares};
-    if (!add_begin(context, p, l, choice))
-        return too_large;
-    tn_choice_add(context, choice, &work);
-    rnn_options(context, p, GROUP, choice);
-    return NULL;
+    return add_work(context, p, l, &work, GROUP, choice);
 }
 
 static tenon_status rnn_sequence_launch(const char *caller, tn_recording *recording,
